@@ -1,0 +1,47 @@
+#include "recipe/sections/algorithm.hpp"
+
+namespace verlc {
+
+void KlControlSection::fields(FieldVisitor& v) {
+  v.field(&type, {.key = "type",
+                  .choices = {"fixed", "adaptive"},
+                  .help = "keep the coefficient, or steer it towards target_kl"});
+  v.field(&kl_coef,
+          {.key = "kl_coef", .min = 0, .help = "coefficient of the KL term in the reward (its start value)"});
+  v.field(&horizon,
+          {.key = "horizon", .min = 1, .help = "adaptive: samples over which the coefficient moves"});
+  v.field(&target_kl, {.key = "target_kl", .min = 0, .above_min = true, .help = "adaptive: the KL aimed at"});
+}
+
+void AlgorithmSection::fields(FieldVisitor& v) {
+  v.field(&name,
+          {.key = "name", .choices = {"grpo", "sft"}, .help = "reinforcement or supervised fine-tuning"});
+  v.field(&adv_estimator,
+          {.key = "adv_estimator",
+           .choices = {"grpo"},
+           .help = "grpo: reward minus the mean of its prompt's group, by choice over its std"});
+  v.field(&norm_adv_by_std_in_grpo,
+          {.key = "norm_adv_by_std_in_grpo", .help = "divide by the group's std; false = Dr. GRPO"});
+  v.field(&advantage_ddof, {.key = "advantage_ddof",
+                            .choices = {"0", "1"},
+                            .help = "1 = sample std (verl, TRL), 0 = population std"});
+  v.field(&advantage_epsilon, {.key = "advantage_epsilon",
+                               .min = 0,
+                               .max = 1,
+                               .above_min = true,
+                               .help = "added to the group's std"});
+  v.field(
+      &skip_zero_advantage_groups,
+      {.key = "skip_zero_advantage_groups",
+       .help = "do not run groups whose rewards are all equal through the update; exact without KL loss and "
+               "entropy, so refused with them"});
+  v.field(&use_kl_in_reward,
+          {.key = "use_kl_in_reward",
+           .help = "subtract kl_ctrl's coefficient times the KL from each token's reward"});
+  v.field(&kl_penalty, {.key = "kl_penalty",
+                        .choices = {"kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3"},
+                        .help = "KL estimator in the reward; kl = k1, mse = k2, low_var_kl = k3"});
+  v.section(kl_ctrl, "kl_ctrl", "coefficient of the KL term in the reward");
+}
+
+}  // namespace verlc

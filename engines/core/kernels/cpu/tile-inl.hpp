@@ -1,0 +1,125 @@
+// The one micro-kernel of every matrix product, attention included, compiled once per target:
+//   c[r][v] (+)= sum over k in order of a[r][k] * b[k][v],   r < R rows, v < NV vectors,
+// one fused multiply-add chain per element (unfused on the portable target), so R, NV and the caller do not
+// matter.
+#if defined(VERLC_KERNELS_TILE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef VERLC_KERNELS_TILE_INL_HPP
+#undef VERLC_KERNELS_TILE_INL_HPP
+#else
+#define VERLC_KERNELS_TILE_INL_HPP
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace verlc::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::CappedTag<float, 16>;
+using FloatVec = hn::Vec<FloatTag>;
+inline constexpr int kLanes = HWY_MIN(16, HWY_LANES(float));
+/// Registers decide the tile: 32 of 16 lanes, or 16 of fewer.
+inline constexpr bool kWide = kLanes == 16;
+
+HWY_INLINE FloatVec load_b(FloatTag d, const float* p) {
+  return hn::LoadU(d, p);
+}
+HWY_INLINE FloatVec load_b(FloatTag d, const uint16_t* p) {
+  const hn::RebindToUnsigned<FloatTag> du;
+  const hn::Rebind<uint16_t, FloatTag> d16;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, p))));
+}
+
+/// Strides in elements: `row` between rows, `k` between steps of the reduction, `vec` between vectors of a
+/// row.
+struct TileA {
+  const float* p;
+  ptrdiff_t row, k;
+};
+template <typename T>
+struct TileB {
+  const T* p;
+  ptrdiff_t k, vec;
+};
+struct TileC {
+  float* p;
+  ptrdiff_t row, vec;
+};
+
+template <int R, int NV, bool kPrefetch, typename T>
+HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
+  const FloatTag d;
+  FloatVec acc[R][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  if (from_c) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c.p + r * c.row + v * c.vec);
+    }
+  }
+  const float* pa = a.p;
+  const T* pb = b.p;
+  for (int64_t i = 0; i < k; ++i, pa += a.k, pb += b.k) {
+    FloatVec bv[NV];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      bv[v] = load_b(d, pb + v * b.vec);
+      if (kPrefetch) hwy::Prefetch(pb + v * b.vec + 1536 / sizeof(T));
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const FloatVec av = hn::Set(d, pa[r * a.row]);
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) hn::StoreU(acc[r][v], d, c.p + r * c.row + v * c.vec);
+  }
+}
+
+/// tile() for a number of rows known at run time, at most 8 (6 with four vectors, 4 with 16 registers).
+template <int NV, bool kPrefetch, typename T>
+HWY_ATTR void tile_rows(int rows, TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
+  switch (rows) {
+    case 1:
+      return tile<1, NV, kPrefetch, T>(a, b, c, k, from_c);
+    case 2:
+      return tile<2, NV, kPrefetch, T>(a, b, c, k, from_c);
+    case 3:
+      return tile<3, NV, kPrefetch, T>(a, b, c, k, from_c);
+    case 4:
+      return tile<4, NV, kPrefetch, T>(a, b, c, k, from_c);
+    default:
+      break;
+  }
+  if constexpr (kWide) {
+    switch (rows) {
+      case 5:
+        return tile<5, NV, kPrefetch, T>(a, b, c, k, from_c);
+      case 6:
+        return tile<6, NV, kPrefetch, T>(a, b, c, k, from_c);
+      default:
+        break;
+    }
+    if constexpr (NV <= 3) {
+      if (rows == 7) return tile<7, NV, kPrefetch, T>(a, b, c, k, from_c);
+      if (rows == 8) return tile<8, NV, kPrefetch, T>(a, b, c, k, from_c);
+    }
+  }
+}
+
+}  // namespace verlc::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -34,8 +34,12 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 
 Error::Error(ErrorKind kind, ErrorText text) : kind_(kind), text_(std::move(text)), line_(one_line(text_)) {}
 
-void fail_input(ErrorText text) { throw Error(ErrorKind::input, std::move(text)); }
-void fail_run(ErrorText text) { throw Error(ErrorKind::run, std::move(text)); }
+void fail_input(ErrorText text) {
+  throw Error(ErrorKind::input, std::move(text));
+}
+void fail_run(ErrorText text) {
+  throw Error(ErrorKind::run, std::move(text));
+}
 
 std::vector<std::string> nearest_names(const std::string& name, const std::vector<std::string>& candidates,
                                        size_t most) {

@@ -1,5 +1,5 @@
-// The one exception of the project: a fault of the user's input or of the outside world, told so that it can be
-// mended. Broken invariants do not come here; they stop in check.hpp.
+// The one exception of the project: a fault of the user's input or of the outside world, told so that it can
+// be mended. Broken invariants do not come here; they stop in check.hpp.
 #pragma once
 
 #include <exception>

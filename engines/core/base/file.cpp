@@ -19,7 +19,7 @@ namespace {
   throw Error(kind, {.what = std::string("cannot ") + action + ": " + std::strerror(code),
                      .where = path.string(),
                      .value = {},
-                     .fix = code == ENOSPC ? "free some space and run again" : ""});
+                     .fix = code == ENOSPC || code == EDQUOT ? "free some space and run again" : ""});
 }
 
 int open_to_read(const std::filesystem::path& path, size_t* size) {
@@ -66,7 +66,9 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -92,6 +94,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
+  synced_ = false;
   while (!bytes.empty()) {
     const ssize_t done = ::write(fd_, bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
@@ -100,8 +103,36 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::reserve(uint64_t size) {
+  synced_ = false;
+  if (size > 0 && ::fallocate(fd_, 0, 0, static_cast<off_t>(size)) != 0) {
+    // Not every file system can claim blocks ahead; the writes will then tell.
+    if (errno != EOPNOTSUPP && errno != ENOSYS) fail_system(ErrorKind::run, path_, "reserve space");
+  }
+  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) fail_system(ErrorKind::run, path_, "set the size");
+}
+
+void AtomicFile::write_at(uint64_t offset, const void* data, size_t size) {
+  synced_ = false;
+  const char* from = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t done = ::pwrite(fd_, from, size, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail_system(ErrorKind::run, path_, "write");
+    from += done;
+    size -= static_cast<size_t>(done);
+    offset += static_cast<uint64_t>(done);
+  }
+}
+
+void AtomicFile::sync() {
+  if (synced_) return;
   if (::fsync(fd_) != 0) fail_system(ErrorKind::run, path_, "fsync");
+  synced_ = true;
+}
+
+void AtomicFile::commit() {
+  sync();
   ::close(std::exchange(fd_, -1));
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int code = errno;

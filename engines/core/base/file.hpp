@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -31,8 +32,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// A file under construction: written to "<path>.tmp.<pid>", fsynced and renamed by commit(). Destroyed without
-/// commit, it leaves nothing. Every failed write (full disk) throws Error(run) naming the path.
+/// A file under construction: written to "<path>.tmp.<pid>", fsynced and renamed by commit(). Destroyed
+/// without commit, it leaves nothing. Every failed write (full disk) throws Error(run) naming the path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -42,12 +43,19 @@ class AtomicFile {
 
   void write(std::string_view bytes);
   void write(const void* data, size_t size) { write({static_cast<const char*>(data), size}); }
+  /// Sets the size and claims the disk blocks where the file system can, so that a full disk shows at once.
+  void reserve(uint64_t size);
+  /// Writes at a byte offset; independent of write()'s position.
+  void write_at(uint64_t offset, const void* data, size_t size);
+  /// fsyncs what was written; commit() then only renames.
+  void sync();
   void commit();
 
  private:
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int fd_ = -1;
+  bool synced_ = false;
 };
 
 /// Writes the whole file atomically: temporary name, fsync, rename, fsync of the folder.

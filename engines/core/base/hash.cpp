@@ -36,7 +36,9 @@ Digest::~Digest() = default;
 Digest::Digest(Digest&&) noexcept = default;
 Digest& Digest::operator=(Digest&&) noexcept = default;
 
-void Digest::update(const void* data, size_t size) { XXH3_128bits_update(state_->state, data, size); }
+void Digest::update(const void* data, size_t size) {
+  XXH3_128bits_update(state_->state, data, size);
+}
 
 std::string Digest::hex() const {
   XXH128_canonical_t canonical;
@@ -54,7 +56,8 @@ std::string digest_file(const std::filesystem::path& path) {
 std::string sha256(std::string_view bytes) {
   unsigned char hash[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  check(EVP_Digest(bytes.data(), bytes.size(), hash, &size, EVP_sha256(), nullptr) == 1, "SHA-256 is available");
+  check(EVP_Digest(bytes.data(), bytes.size(), hash, &size, EVP_sha256(), nullptr) == 1,
+        "SHA-256 is available");
   return to_hex(hash, size);
 }
 

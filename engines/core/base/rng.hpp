@@ -1,6 +1,6 @@
 // Counter-based random streams: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). A stream is named by (seed, purpose, a, b); equal names give equal numbers on every rank, thread and
-// resume, and there is no process-global state.
+// SC 2011). A stream is named by (seed, purpose, a, b); equal names give equal numbers on every rank, thread
+// and resume, and there is no process-global state.
 #pragma once
 
 #include <array>

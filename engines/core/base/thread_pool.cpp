@@ -7,7 +7,8 @@
 namespace verlc {
 namespace {
 
-// About 50 us of polling: longer than the gap between two kernels of one layer, shorter than a scheduler slice.
+// About 50 us of polling: longer than the gap between two kernels of one layer, shorter than a scheduler
+// slice.
 constexpr int kSpins = 20000;
 
 inline void pause() {

@@ -1,5 +1,5 @@
-// The seam to memory: every byte that an engine holds is allocated here, with a category and the scope that is
-// current on the calling thread, so that a report can say what each byte is for.
+// The seam to memory: every byte that an engine holds is allocated here, with a category and the scope that
+// is current on the calling thread, so that a report can say what each byte is for.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ inline constexpr size_t kNumCategories = 8;
 
 /// "param", "grad", "optimizer", "activation", "logits", "kv_cache", "comm", "work".
 constexpr std::string_view category_name(Category category) {
-  constexpr std::array<std::string_view, kNumCategories> names = {"param",  "grad",     "optimizer", "activation",
-                                                                  "logits", "kv_cache", "comm",      "work"};
+  constexpr std::array<std::string_view, kNumCategories> names = {
+      "param", "grad", "optimizer", "activation", "logits", "kv_cache", "comm", "work"};
   return names[static_cast<size_t>(category)];
 }
 
@@ -26,8 +26,8 @@ inline constexpr size_t kBlockAlignment = 64;
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  /// A block of `bytes` bytes, aligned to kBlockAlignment, contents undefined. Never null for bytes > 0; zero bytes
-  /// give null. Throws Error(fit) naming the request and the largest owners when there is no room.
+  /// A block of `bytes` bytes, aligned to kBlockAlignment, contents undefined. Never null for bytes > 0; zero
+  /// bytes give null. Throws Error(fit) naming the request and the largest owners when there is no room.
   virtual void* allocate(size_t bytes, Category category) = 0;
   /// `bytes` and `category` as at allocation. Any thread.
   virtual void release(void* block, size_t bytes, Category category) noexcept = 0;

@@ -11,7 +11,8 @@ struct Context {
   Allocator& memory;
   Executor& threads;
 
-  [[nodiscard]] Tensor empty(Shape shape, Category category = Category::activation, DType dtype = DType::f32) const {
+  [[nodiscard]] Tensor empty(Shape shape, Category category = Category::activation,
+                             DType dtype = DType::f32) const {
     return Tensor::empty(memory, std::move(shape), dtype, category);
   }
   [[nodiscard]] Tensor zeros(Shape shape, Category category, DType dtype = DType::f32) const {

@@ -23,7 +23,9 @@ Storage::Storage(Allocator& allocator, size_t bytes, Category category)
       category_(category),
       data_(static_cast<std::byte*>(allocator.allocate(bytes, category))) {}
 
-Storage::~Storage() { allocator_.release(data_, bytes_, category_); }
+Storage::~Storage() {
+  allocator_.release(data_, bytes_, category_);
+}
 
 Tensor Tensor::empty(Allocator& allocator, Shape shape, DType dtype, Category category) {
   Tensor tensor;

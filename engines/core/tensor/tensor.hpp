@@ -1,5 +1,5 @@
-// Dense row-major tensors over tagged memory. A tensor is a handle: copies share the storage, and the last one
-// releases it. There are no strides: what is not dense is made dense by the op that needs it.
+// Dense row-major tensors over tagged memory. A tensor is a handle: copies share the storage, and the last
+// one releases it. There are no strides: what is not dense is made dense by the op that needs it.
 #pragma once
 
 #include <cstdint>

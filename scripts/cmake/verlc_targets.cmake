@@ -54,7 +54,7 @@ function(collect_units target dir namespace prefix type include)
 "#include \"${include}\"
 namespace ${namespace} {
 ${declarations}void ${prefix}_all(${type}& registry);
-void ${prefix}_all(${type}& registry) {
+void ${prefix}_all([[maybe_unused]] ${type}& registry) {
 ${calls}}
 }  // namespace ${namespace}
 ")

@@ -1,6 +1,7 @@
-// Causal grouped-query attention with a running softmax. Each query walks its keys in blocks of kKeyBlock aligned to
-// position 0, with the same arithmetic for one query (decode) and many (prefill, training), and for every page size:
-// the result for a token depends only on q, and on k and v of its own sequence up to its own position.
+// Causal grouped-query attention with a running softmax. Each query walks its keys in blocks of kKeyBlock
+// aligned to position 0, with the same arithmetic for one query (decode) and many (prefill, training), and
+// for every page size: the result for a token depends only on q, and on k and v of its own sequence up to its
+// own position.
 #pragma once
 
 #include <cstdint>
@@ -35,27 +36,30 @@ constexpr int64_t kv_page_floats(const AttentionShape& shape, int64_t page_size)
   return shape.num_kv_heads * shape.head_dim * page_size;
 }
 
-/// Queries at positions first_position ... first_position + num_queries - 1 of a sequence whose keys up to the last
-/// of them are in `pages`.
+/// Queries at positions first_position ... first_position + num_queries - 1 of a sequence whose keys up to
+/// the last of them are in `pages`.
 struct AttentionSequence {
   const float* q = nullptr;  ///< [num_queries, num_heads, head_dim]
   float* out = nullptr;      ///< same shape
-  float* lse = nullptr;      ///< [num_queries, num_heads] log-sum-exp of the scaled scores, for the backward; may be null
+  float* lse =
+      nullptr;  ///< [num_queries, num_heads] log-sum-exp of the scaled scores, for the backward; may be null
   int64_t num_queries = 0;
   int64_t first_position = 0;
   KvPages pages;
 };
 
 /// Writes k, v [count, num_kv_heads, head_dim] to positions first_position ... of the pages.
-void write_kv(const AttentionShape& shape, const float* k, const float* v, int64_t count, int64_t first_position,
-              float* const* k_pages, float* const* v_pages, int64_t page_size);
+void write_kv(const AttentionShape& shape, const float* k, const float* v, int64_t count,
+              int64_t first_position, float* const* k_pages, float* const* v_pages, int64_t page_size);
 
 /// All sequences at once; work is split over (sequence, head, query block).
-void attention_forward(Executor& threads, const AttentionShape& shape, std::span<const AttentionSequence> sequences);
+void attention_forward(Executor& threads, const AttentionShape& shape,
+                       std::span<const AttentionSequence> sequences);
 
-/// Packed training backward. q, out, dout, dq: [T, num_heads, head_dim]; k, v, dk, dv: [T, num_kv_heads, head_dim];
-/// lse: [T, num_heads] from the forward; cu_seqlens: [S + 1]. Writes (does not add to) dq, dk, dv. The reduction
-/// order does not depend on the thread count. scratch: attention_backward_scratch_floats() floats, 64-byte aligned.
+/// Packed training backward. q, out, dout, dq: [T, num_heads, head_dim]; k, v, dk, dv: [T, num_kv_heads,
+/// head_dim]; lse: [T, num_heads] from the forward; cu_seqlens: [S + 1]. Writes (does not add to) dq, dk, dv.
+/// The reduction order does not depend on the thread count. scratch: attention_backward_scratch_floats()
+/// floats, 64-byte aligned.
 size_t attention_backward_scratch_floats(int threads, const AttentionShape& shape, int64_t longest_sequence);
 void attention_backward(Executor& threads, const AttentionShape& shape, const float* q, const float* k,
                         const float* v, const float* out, const float* dout, const float* lse,

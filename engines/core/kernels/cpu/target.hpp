@@ -1,4 +1,5 @@
-// Which instruction set the kernels run on: chosen once from the CPU, lowered by tests and by VERLC_CPU_TARGET.
+// Which instruction set the kernels run on: chosen once from the CPU, lowered by tests and by
+// VERLC_CPU_TARGET.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ namespace verlc::kernels {
 std::vector<std::string> cpu_targets();
 /// The one in use.
 std::string cpu_target();
-/// Forces one of cpu_targets() for the whole process; throws Error(input) naming the valid ones. Call it before any
-/// kernel runs on another thread.
+/// Forces one of cpu_targets() for the whole process; throws Error(input) naming the valid ones. Call it
+/// before any kernel runs on another thread.
 void set_cpu_target(const std::string& name);
 
 }  // namespace verlc::kernels

@@ -50,6 +50,6 @@ const Json* json_object(const Json& object, std::string_view key, const std::str
 /// The value as JSON on one line, at most about 120 bytes of it, for messages.
 std::string shown(const Json& value);
 /// The text in double quotes with control characters escaped, cut at about 200 bytes, for messages.
-std::string quoted(std::string_view text);
+std::string quote_text(std::string_view text);
 
 }  // namespace verlc::hf

@@ -117,12 +117,8 @@ AddedTokens::AddedTokens(const JsonField& field, const StringIndex& vocab, const
                                       : fmt::format("\"{}\" is id {}", token.content, model_id);
       entry.broken("added token contradicts the model's vocabulary, where " + other);
     }
-    // The largest lying id would otherwise decide how much memory is taken.
-    const int64_t limit = static_cast<int64_t>(vocab.end_id()) + static_cast<int64_t>(count) * 64 + 65536;
-    if (token.id >= limit) entry.broken("this id lies far beyond the vocabulary");
     tokens_.push_back(std::move(token));
   }
-  // A stable order by id keeps the first of equal strings the same as in the file.
   for (const AddedToken& token : tokens_) {
     index_.add(token.content, token.id);
     if (token.special) special_.push_back(token.id);
@@ -133,7 +129,7 @@ AddedTokens::AddedTokens(const JsonField& field, const StringIndex& vocab, const
     }
   }
   std::sort(special_.begin(), special_.end());
-  index_.build(field.where);
+  index_.build(field.where, vocab.end_id());
 }
 
 bool AddedTokens::is_special(int32_t id) const {

@@ -22,8 +22,8 @@ void StringIndex::add(std::string_view token, int32_t id) {
   bytes_ += token;
 }
 
-void StringIndex::build(const std::string& where) {
-  const int64_t limit = static_cast<int64_t>(entries_.size()) * 64 + 65536;
+void StringIndex::build(const std::string& where, int64_t base) {
+  const int64_t limit = base + static_cast<int64_t>(entries_.size()) * 64 + 65536;
   int32_t end = 0;
   for (const Entry& entry : entries_) {
     if (entry.id < 0 || entry.id >= limit) {

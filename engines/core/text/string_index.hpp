@@ -15,8 +15,8 @@ class StringIndex {
   void add(std::string_view token, int32_t id);
 
   /// Builds both directions. Error(input) at `where` when two tokens share an id, one token stands twice with
-  /// different ids, or an id is negative or absurdly far beyond the number of tokens.
-  void build(const std::string& where);
+  /// different ids, or an id is negative or absurdly far beyond `base` and the number of tokens.
+  void build(const std::string& where, int64_t base = 0);
 
   /// The id of `token`, or -1.
   [[nodiscard]] int32_t find(std::string_view token) const;

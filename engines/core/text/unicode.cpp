@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/base/error.hpp"
+#include "core/text/unicode_age.hpp"
 
 namespace verlc::text {
 namespace {
@@ -38,6 +39,26 @@ bool needs_normalizing(std::string_view text, NormalForm form) {
     i += point.size;
   }
   return false;
+}
+
+std::string map_to_form(std::string_view text, NormalForm form) {
+  if (text.empty()) return {};
+  int options = UTF8PROC_STABLE;
+  const bool compose = form == NormalForm::nfc || form == NormalForm::nfkc;
+  options |= compose ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+  if (form == NormalForm::nfkc || form == NormalForm::nfkd) options |= UTF8PROC_COMPAT;
+  utf8proc_uint8_t* raw = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &raw, static_cast<utf8proc_option_t>(options));
+  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owned(raw, std::free);
+  if (size < 0) {
+    fail_run({.what = "text could not be brought into a Unicode normal form",
+              .where = {},
+              .value = utf8proc_errmsg(size),
+              .fix = {}});
+  }
+  return {reinterpret_cast<const char*>(raw), static_cast<size_t>(size)};
 }
 
 }  // namespace
@@ -180,22 +201,18 @@ bool is_word(char32_t c) {
 
 std::string normalize(std::string_view text, NormalForm form) {
   if (!needs_normalizing(text, form)) return std::string(text);
-  int options = UTF8PROC_STABLE;
-  const bool compose = form == NormalForm::nfc || form == NormalForm::nfkc;
-  options |= compose ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
-  if (form == NormalForm::nfkc || form == NormalForm::nfkd) options |= UTF8PROC_COMPAT;
-  utf8proc_uint8_t* raw = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &raw, static_cast<utf8proc_option_t>(options));
-  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owned(raw, std::free);
-  if (size < 0) {
-    fail_run({.what = "text could not be brought into a Unicode normal form",
-              .where = {},
-              .value = utf8proc_errmsg(size),
-              .fix = {}});
+  std::string out;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint point = decode_at(text, i);
+    if (is_younger_mark(point.value)) {
+      out += map_to_form(text.substr(begin, i - begin), form);
+      out += text.substr(i, point.size);
+      begin = i + point.size;
+    }
+    i += point.size;
   }
-  return {reinterpret_cast<const char*>(raw), static_cast<size_t>(size)};
+  return out + map_to_form(text.substr(begin), form);
 }
 
 namespace {

@@ -36,8 +36,8 @@ void run_block(const PackedProduct& product, const T* packed, Kernel kernel, Ran
     for (int64_t p = panels.begin; p < panels.end; ++p) {
       const int64_t columns = std::min(kPanel, product.n - p * kPanel);
       float* c = product.c + i * product.n + p * kPanel;
-      const int64_t depth = count <= kTileRows ? k : kDepth;
-      for (int64_t k0 = 0; k0 < k; k0 += depth) {
+      const int64_t depth = count <= kTileRows ? std::max<int64_t>(k, 1) : kDepth;
+      for (int64_t k0 = 0; k0 < std::max<int64_t>(k, 1); k0 += depth) {
         const LeftRows left{product.x + i * k + k0, k, 1, kTileRows * k};
         kernel(left, count, packed + (p * k + k0) * kPanel, std::min(depth, k - k0),
                PanelOut{c, product.n, columns, product.accumulate || k0 > 0});

@@ -31,7 +31,7 @@ void right_packed(Executor& threads, const float* x, float* c, int64_t m, int64_
     const Range mine = part_of(panels, 1, grid.columns, task % grid.columns);
     for (int64_t i = rows.begin; i < rows.end; i += kRightRows) {
       const int64_t count = std::min(kRightRows, rows.end - i);
-      for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
+      for (int64_t k0 = 0; k0 < std::max<int64_t>(k, 1); k0 += kDepth) {
         const int64_t depth = std::min(kDepth, k - k0);
         for (int64_t p = mine.begin; p < mine.end; ++p) {
           const int64_t columns = std::min(kPanel, n - p * kPanel);
@@ -59,7 +59,7 @@ struct LeftTask {
 
 void left_packed_task(const GemmTable& table, const LeftTask& t, Range rows, Range panels, float* scratch) {
   float* left = scratch + kPanelFloats;
-  for (int64_t m0 = 0; m0 < t.m; m0 += kDepth) {
+  for (int64_t m0 = 0; m0 < std::max<int64_t>(t.m, 1); m0 += kDepth) {
     const int64_t depth = std::min(kDepth, t.m - m0);
     for (int64_t i = rows.begin; i < rows.end; i += kLeftRows) {
       const int64_t count = std::min(kLeftRows, rows.end - i);

@@ -23,7 +23,8 @@ inline constexpr int kStepVecs = kStep / kLanes;
 /// NaN.
 HWY_INLINE FloatVec exp_vec(FloatTag d, FloatVec x) {
   const hn::RebindToSigned<FloatTag> di;
-  // Min and Max return their second operand when one is NaN, which keeps NaN.
+  // Min and Max of x86 return their second operand when one is NaN, which keeps NaN; the portable ones do
+  // not.
   const FloatVec y = hn::Max(hn::Set(d, -88.0F), hn::Min(hn::Set(d, 89.0F), x));
   const FloatVec n = hn::Round(hn::Mul(y, hn::Set(d, 1.44269504F)));
   const FloatVec r =
@@ -42,7 +43,9 @@ HWY_INLINE FloatVec exp_vec(FloatTag d, FloatVec x) {
   const auto bias = hn::Set(di, 127);
   p = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias))));
   p = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(rest, bias))));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33F)), p);
+  p = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33F)), p);
+  if constexpr (HWY_TARGET == HWY_STATIC_TARGET) p = hn::IfThenElse(hn::Ne(x, x), x, p);
+  return p;
 }
 
 /// Sum of `kStepVecs` accumulators, then of their lanes.

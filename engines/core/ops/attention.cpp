@@ -52,7 +52,10 @@ std::vector<Tensor> Attention::forward(const Context& context, std::span<const T
 
 void Attention::backward(const Context& context, std::span<const Tensor> in, std::span<const Tensor> out,
                          std::span<const Tensor> d_out, std::span<const GradSlot> d_in) {
-  if (in[0].size() == 0) return;
+  if (in[0].size() == 0) {
+    for (size_t i = 0; i < 3; ++i) d_in[i].give(context, context.empty(in[i].shape()));
+    return;
+  }
   int64_t longest = 0;
   for (size_t s = 0; s + 1 < cu_seqlens_->size(); ++s)
     longest = std::max<int64_t>(longest, (*cu_seqlens_)[s + 1] - (*cu_seqlens_)[s]);

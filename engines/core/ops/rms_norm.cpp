@@ -23,7 +23,7 @@ void RmsNorm::backward(const Context& context, std::span<const Tensor> in, std::
                        std::span<const Tensor> d_out, std::span<const GradSlot> d_in) {
   const Tensor &x = in[0], &weight = in[1];
   const int64_t dim = weight.size(), rows = x.size() / dim;
-  if (rows == 0) return;
+  if (rows == 0) return d_in[0].give(context, context.empty(x.shape()));
   Tensor dx = context.empty(x.shape());
   float* d_weight = d_in[1].wanted() ? d_in[1].sum(context, weight.shape()).f32() : nullptr;
   kernels::rms_norm_backward(context.threads, x.f32(), weight.f32(), inv_rms_.f32(), d_out[0].f32(), rows,

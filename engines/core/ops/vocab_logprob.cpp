@@ -29,7 +29,7 @@ std::vector<Tensor> VocabLogprob::forward(const Context& context, std::span<cons
 void VocabLogprob::backward(const Context& context, std::span<const Tensor> in, std::span<const Tensor> out,
                             std::span<const Tensor> d_out, std::span<const GradSlot> d_in) {
   const int64_t rows = in[0].dim(0), hidden = in[0].dim(1), vocab = in[1].dim(0);
-  if (rows == 0) return;
+  if (rows == 0) return d_in[0].give(context, context.empty(in[0].shape()));
   const Tensor d_logp = d_out[0].defined() ? d_out[0] : context.zeros({rows}, Category::work);
   const bool use_entropy = d_out.size() > 1 && d_out[1].defined();
   const Tensor scratch = Tensor::empty(

@@ -424,7 +424,7 @@ typedef struct verlc_train_api {
   /* parts: VERLC_PART_... bits. Moves state to host memory and back; nothing to do on a CPU device. */
   verlc_status (*offload)(verlc_train *train, uint32_t parts, verlc_error *error) VERLC_NOEXCEPT;
   verlc_status (*onload)(verlc_train *train, uint32_t parts, verlc_error *error) VERLC_NOEXCEPT;
-  /* Whole weights in bucket after bucket of at most bucket_bytes (a larger weight is alone), in name order. */
+  /* Whole weights in bucket after bucket of at most bucket_bytes (a larger weight is alone), each exactly once. */
   verlc_status (*export_begin)(verlc_train *train, uint64_t bucket_bytes, verlc_error *error) VERLC_NOEXCEPT;
   /* Fills up to `capacity` pointers with the engine's structs; VERLC_END after the last bucket. The caller releases
    * every tensor; the structs stay valid until the next export call. */

@@ -1,7 +1,8 @@
 #include "core/hf/safetensors_writer.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <array>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,15 @@ struct Slot {
   uint64_t bytes;
   uint64_t written;
 };
+
+// Where the format's own library puts a type: wider ones first, so that every tensor is aligned to its
+// elements.
+int type_rank(FileType type) {
+  constexpr std::array<FileType, 10> kOrder = {FileType::i64,  FileType::f64,    FileType::f32, FileType::i32,
+                                               FileType::bf16, FileType::f16,    FileType::i16, FileType::i8,
+                                               FileType::u8,   FileType::boolean};
+  return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), type) - kOrder.begin());
+}
 
 std::string header_text(const std::vector<TensorSpec>& sorted, const Metadata& metadata) {
   std::string text = "{";
@@ -54,9 +64,9 @@ struct SafetensorsWriter::State {
   State(std::filesystem::path to, std::vector<TensorSpec> tensors, const Metadata& metadata)
       : path(to), file(std::move(to)) {
     std::sort(tensors.begin(), tensors.end(), [](const TensorSpec& a, const TensorSpec& b) {
-      const size_t left = file_type_size(a.type);
-      const size_t right = file_type_size(b.type);
-      return left != right ? left > right : a.name < b.name;
+      const int left = type_rank(a.type);
+      const int right = type_rank(b.type);
+      return left != right ? left < right : a.name < b.name;
     });
     const std::string header = header_text(tensors, metadata);
     const uint64_t length = header.size();

@@ -13,10 +13,22 @@ Every prompt asks for a last line "#### NUMBER", which the gsm8k scorer reads. S
     answer    the same examples with the answer line alone
     instruct  one instruction, no example
 
-First accuracy of SmolLM2-135M-Instruct (from scripts/get_smollm2.sh), gsm8k scorer, temperature 1, 48 prompts, at
-most 32 new tokens with examples and 64 without:
+First accuracy of SmolLM2-135M-Instruct (from scripts/get_smollm2.sh; f32, temperature 1, one sample of each of 48
+prompts, so +-0.06), chain_sum with 2 terms, gsm8k scorer; at most 32 new tokens with examples, 64 without:
 
-RESULTS
+    digits  prompt                                                        accuracy  ended  new tokens
+    1-2     work: examples "36 + 41 = 77", then "#### 77" (the default)     0.25     0.98     13
+    1-2     work, with a system message that asks for the answer alone      0.21     0.98     13
+    1-2     answer: examples "#### 77"                                      0.08     0.98      5
+    1-2     answer, without a system message                                0.06     1.00      4
+    1-2     three examples inside one user message, "#### 77"               0.02     0.69     32
+    1-2     'Write the final answer after "####"', no example               0.00     0.88     28
+    1-2     "Put your final answer within \\boxed{}" (math scorer)           0.00     0.71     32
+    1-2     "Answer with only the number" (exact scorer)                    0.00     0.83     25
+    2-2     answer: examples "#### 77"                                      0.02     1.00      4
+    2-2     work, with a system message that asks for the answer alone      0.17     0.98     15
+
+So only `work` starts where GRPO finds a signal; a prompt then has about 175 tokens, nearly all shared by all rows.
 """
 
 import argparse

@@ -79,5 +79,11 @@ class FieldVisitor {
 
 /// "integer", "list of strings", ...: the type as users read it.
 std::string type_name(const FieldRef& value);
+/// "[0, 1), a multiple of 16"; empty when any value is legal.
+std::string range_text(const FieldSpec& spec);
+/// Whether a number lies between min and max (multiple_of is not looked at).
+bool in_range(double value, const FieldSpec& spec);
+/// "a | b | c"; empty without choices.
+std::string choices_text(const FieldSpec& spec);
 
 }  // namespace verlc

@@ -5,10 +5,11 @@ namespace {
 
 void batch_fields(ActorSection& s, FieldVisitor& v) {
   v.field(&s.strategy, {.key = "strategy", .help = "training engine, by name"});
-  v.field(&s.ppo_mini_batch_size, {.key = "ppo_mini_batch_size",
-                                   .min = 1,
-                                   .max = 1 << 24,
-                                   .help = "prompts per optimizer step, all ranks"});
+  v.field(&s.ppo_mini_batch_size,
+          {.key = "ppo_mini_batch_size",
+           .min = 0,
+           .max = 1 << 24,
+           .help = "prompts per optimizer step, all ranks; 0 = data.train_batch_size"});
   v.field(&s.ppo_micro_batch_size_per_gpu, {.key = "ppo_micro_batch_size_per_gpu",
                                             .min = 1,
                                             .max = 1 << 24,
@@ -30,6 +31,7 @@ void batch_fields(ActorSection& s, FieldVisitor& v) {
 void loss_fields(ActorSection& s, FieldVisitor& v) {
   v.field(&s.clip_ratio, {.key = "clip_ratio",
                           .min = 0,
+                          .max = 1,
                           .above_min = true,
                           .help = "PPO clip range, both sides unless given apart"});
   v.field(&s.clip_ratio_low, {.key = "clip_ratio_low",

@@ -1,0 +1,69 @@
+// The loss: keys that need or exclude each other.
+#include <fmt/format.h>
+
+#include "recipe/rule.hpp"
+
+namespace verlc {
+namespace {
+
+void scale_factor(const RuleContext& c) {
+  const ActorSection& a = c.recipe.actor;
+  if (!a.loss_scale_factor || a.loss_agg_mode == "seq-mean-token-sum-norm") return;
+  c.problems.add("actor.loss_scale_factor", fmt::format("{}", *a.loss_scale_factor),
+                 "is read only with actor.loss_agg_mode = \"seq-mean-token-sum-norm\"",
+                 "remove it, or choose that mode");
+}
+
+void clip_range(const RuleContext& c) {
+  const ActorSection& a = c.recipe.actor;
+  if (c.problems.is_given("actor.clip_ratio") && c.problems.is_given("actor.clip_ratio_low") &&
+      c.problems.is_given("actor.clip_ratio_high") && a.clip_ratio != *a.clip_ratio_low &&
+      a.clip_ratio != *a.clip_ratio_high)
+    c.problems.note("actor.clip_ratio", "has no effect: clip_ratio_low and clip_ratio_high are both given");
+  if (a.clip_ratio_c > 1 + *a.clip_ratio_high) return;
+  c.problems.add("actor.clip_ratio_c", fmt::format("{}", a.clip_ratio_c),
+                 "must be above 1 + clip_ratio_high: the dual clip lies outside the clip range",
+                 fmt::format("above {}, e.g. 3.0", 1 + *a.clip_ratio_high));
+}
+
+void skipped_groups(const RuleContext& c) {
+  const Recipe& r = c.recipe;
+  if (!r.algorithm.skip_zero_advantage_groups || r.is_sft()) return;
+  const bool kl = r.actor.use_kl_loss && r.actor.kl_loss_coef > 0;
+  if (!kl && r.actor.entropy_coeff == 0) return;
+  c.problems.add("algorithm.skip_zero_advantage_groups", "true",
+                 std::string("would drop the ") + (kl ? "KL" : "entropy") + " term of the skipped groups",
+                 kl ? "false, or actor.use_kl_loss = false" : "false, or actor.entropy_coeff = 0");
+}
+
+void kl_coefficients(const RuleContext& c) {
+  if (c.recipe.is_sft()) return;
+  const std::string idle = "is on with a coefficient of 0, so the reference is not run";
+  if (c.recipe.actor.use_kl_loss && c.recipe.actor.kl_loss_coef == 0)
+    c.problems.note("actor.use_kl_loss", idle);
+  const AlgorithmSection& a = c.recipe.algorithm;
+  if (a.use_kl_in_reward && a.kl_ctrl.kl_coef == 0) {
+    if (a.kl_ctrl.type == "adaptive")
+      c.problems.add("algorithm.kl_ctrl.kl_coef", "0",
+                     "the adaptive coefficient is multiplied and never leaves 0",
+                     "algorithm.kl_ctrl.kl_coef = 0.001");
+    else
+      c.problems.note("algorithm.use_kl_in_reward", idle);
+  }
+}
+
+}  // namespace
+
+void add_rules_loss(RuleSet& rules) {
+  rules.push_back({"scale factor", {"actor.loss_scale_factor", "actor.loss_agg_mode"}, scale_factor});
+  rules.push_back(
+      {"clip range",
+       {"actor.clip_ratio", "actor.clip_ratio_low", "actor.clip_ratio_high", "actor.clip_ratio_c"},
+       clip_range});
+  rules.push_back({"skipped groups",
+                   {"algorithm.skip_zero_advantage_groups", "actor.kl_loss_coef", "actor.entropy_coeff"},
+                   skipped_groups});
+  rules.push_back({"KL coefficients", {"actor.kl_loss_coef", "algorithm.kl_ctrl.kl_coef"}, kl_coefficients});
+}
+
+}  // namespace verlc

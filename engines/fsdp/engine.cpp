@@ -1,0 +1,163 @@
+#include "fsdp/engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "core/kernels/cpu/elementwise.hpp"
+#include "core/nn/packed_attention.hpp"
+
+namespace verlc::fsdp {
+
+// One micro-batch's forward, kept for its backward.
+struct Engine::Pass {
+  std::shared_ptr<std::vector<int32_t>> cu_seqlens;
+  PackedAttention attention;
+  RotaryRows rotary;
+  LogprobRows rows;
+  Tape tape;
+  std::vector<Var> out;  // log-prob and entropy of the rows
+
+  Pass(Engine& engine, const Batch& batch, const MicroBatch& part, bool record, bool entropy)
+      : cu_seqlens(std::make_shared<std::vector<int32_t>>()),
+        attention(cu_seqlens),
+        tape(engine.services_.context(), record) {
+    for (size_t s = part.sequence_begin; s <= part.sequence_end; ++s)
+      cu_seqlens->push_back(batch.cu_seqlens[s] - static_cast<int32_t>(part.token_begin));
+    const size_t count = part.token_end - part.token_begin;
+    const std::span<const int32_t> tokens = batch.tokens.subspan(part.token_begin, count);
+    rotary = engine.rotary_.rows(batch.positions.subspan(part.token_begin, count), *cu_seqlens);
+    const std::span<const float> temperature =
+        batch.temperature.empty()
+            ? batch.temperature
+            : batch.temperature.subspan(part.sequence_begin, part.sequence_end - part.sequence_begin);
+    rows = logprob_rows(tokens, *cu_seqlens, batch.mask.subspan(part.token_begin, count), temperature);
+    const Tensor ids =
+        Tensor::borrow(const_cast<int32_t*>(tokens.data()), {static_cast<int64_t>(count)}, DType::i32);
+    const ForwardContext context{tape, attention, rotary.view()};
+    engine.units_.acquire(tape, 0);
+    const Var hidden =
+        forward_hidden(engine.model_, context, ids, engine.units_, engine.config_.gradient_checkpointing);
+    out = forward_logprob(engine.model_, context, hidden, rows, entropy);
+    engine.units_.release(tape, 0, record);
+  }
+};
+
+Engine::Engine(const Config& config, const plugin::Host& host, const verlc_topology& topology)
+    : config_(config),
+      services_(host),
+      dp_(host.group(topology.dp)),
+      model_(read_model_config(config.model)),
+      rotary_(services_.memory(), model_.config().rope, model_.config().head_dim),
+      units_(config, model_, services_, make_groups(config, host, topology.dp)) {
+  load_initial_weights(config_, model_, units_, services_);
+}
+
+std::vector<MicroBatch> Engine::micro_batches(const Batch& batch) {
+  std::vector<MicroBatch> parts = cut(batch.cu_seqlens, batch.max_sequences, batch.max_tokens);
+  equalize(parts, dp_);
+  return parts;
+}
+
+void Engine::forward_logp(const Batch& batch, float* logp, float* entropy) {
+  std::fill_n(logp, batch.tokens.size(), 0.0f);
+  if (entropy != nullptr) std::fill_n(entropy, batch.tokens.size(), 0.0f);
+  for (const MicroBatch& part : micro_batches(batch)) {
+    services_.host().stop_if_cancelled(batch.cancel_scope);
+    const Pass pass(*this, batch, part, false, entropy != nullptr);
+    for (size_t r = 0; r < pass.rows.tokens.size(); ++r) {
+      const size_t token = part.token_begin + static_cast<size_t>(pass.rows.tokens[r]);
+      logp[token] = pass.out[0].value().f32()[r];
+      if (entropy != nullptr) entropy[token] = pass.out[1].value().f32()[r];
+    }
+  }
+}
+
+void Engine::call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_loss_callback loss,
+                       void* loss_context, double* loss_sum) {
+  const size_t count = part.token_end - part.token_begin;
+  const bool with_entropy = pass.out[1].value().defined();
+  std::vector<float> logp(count, 0.0f), d_logp(count, 0.0f), entropy, d_entropy;
+  if (with_entropy) {
+    entropy.assign(count, 0.0f);
+    d_entropy.assign(count, 0.0f);
+  }
+  for (size_t r = 0; r < pass.rows.tokens.size(); ++r) {
+    const auto token = static_cast<size_t>(pass.rows.tokens[r]);
+    logp[token] = pass.out[0].value().f32()[r];
+    if (with_entropy) entropy[token] = pass.out[1].value().f32()[r];
+  }
+  auto micro = plugin::make_struct<verlc_micro_batch>();
+  micro.index = index;
+  micro.sequence_begin = part.sequence_begin;
+  micro.sequence_count = part.sequence_end - part.sequence_begin;
+  micro.token_begin = part.token_begin;
+  micro.token_count = count;
+  micro.logp = logp.data();
+  micro.d_logp = d_logp.data();
+  micro.entropy = with_entropy ? entropy.data() : nullptr;
+  micro.d_entropy = with_entropy ? d_entropy.data() : nullptr;
+  auto error = plugin::make_struct<verlc_error>();
+  plugin::throw_if_failed(loss(loss_context, &micro, &error), error);
+  *loss_sum += micro.loss;
+  const Context context = services_.context();
+  const auto num_rows = static_cast<int64_t>(pass.rows.tokens.size());
+  std::vector<Tensor> seeds = {context.empty({num_rows}), Tensor()};
+  if (with_entropy) seeds[1] = context.empty({num_rows});
+  for (int64_t r = 0; r < num_rows; ++r) {
+    const auto token = static_cast<size_t>(pass.rows.tokens[static_cast<size_t>(r)]);
+    seeds[0].f32()[r] = d_logp[token];
+    if (with_entropy) seeds[1].f32()[r] = d_entropy[token];
+  }
+  pass.tape.backward(pass.out, seeds);
+}
+
+double Engine::forward_backward(const Batch& batch, bool need_entropy, verlc_loss_callback loss,
+                                void* loss_context) {
+  if (!config_.trainable)
+    throw plugin::Failure(VERLC_E_STATE, "this model was created with trainable = false");
+  double loss_sum = 0;
+  size_t index = 0;
+  for (const MicroBatch& part : micro_batches(batch)) {
+    services_.host().stop_if_cancelled(batch.cancel_scope);
+    Pass pass(*this, batch, part, true, need_entropy);
+    call_loss(pass, part, index++, loss, loss_context, &loss_sum);
+    units_.finish_backward();
+  }
+  return loss_sum;
+}
+
+void Engine::optimizer_step(verlc_optimizer_step& step) {
+  if (!config_.trainable)
+    throw plugin::Failure(VERLC_E_STATE, "this model was created with trainable = false");
+  units_.reduce_over_replicas();
+  double square = 0;
+  for (size_t u = 0; u < units_.size(); ++u)
+    square += kernels::sum_of_squares(services_.threads(), units_.grad(u).f32(),
+                                      static_cast<size_t>(units_.grad(u).size()));
+  units_.shard_group().all_reduce(std::span<const double>(&square, 1), std::span<double>(&square, 1));
+  step.out_grad_norm = std::sqrt(square);
+  step.out_skipped = std::isfinite(step.out_grad_norm) ? 0 : 1;
+  if (step.out_skipped == 0) {
+    kernels::AdamWStep options{
+        step.lr, config_.beta1, config_.beta2, config_.eps, config_.weight_decay, ++optimizer_.step, 1.0f};
+    // torch's clip_grad_norm_: the small constant is part of its arithmetic.
+    if (step.clip_grad > 0)
+      options.grad_scale = static_cast<float>(std::min(1.0, step.clip_grad / (step.out_grad_norm + 1e-6)));
+    for (size_t u = 0; u < units_.size(); ++u)
+      kernels::adamw(services_.threads(), options, units_.param(u).f32(), units_.grad(u).f32(),
+                     units_.first_moment(u).f32(), units_.second_moment(u).f32(),
+                     static_cast<size_t>(units_.param(u).size()));
+    units_.weights_changed();
+  }
+  units_.zero_grad();
+}
+
+std::vector<const verlc_named_tensor*> Engine::export_next(uint32_t capacity) {
+  if (!export_) throw plugin::Failure(VERLC_E_STATE, "export_next without export_begin");
+  std::vector<const verlc_named_tensor*> bucket = export_->next(capacity);
+  if (bucket.empty()) export_.reset();
+  return bucket;
+}
+
+}  // namespace verlc::fsdp

@@ -31,7 +31,7 @@ bool is_zero(const Decimal& value) {
 
 }  // namespace
 
-std::string_view trim(std::string_view text) {
+std::string_view trim_blanks(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
@@ -56,7 +56,7 @@ std::optional<std::string> join_thousands(std::string_view digits) {
 }
 
 std::optional<Decimal> parse_decimal(std::string_view text) {
-  text = trim(text);
+  text = trim_blanks(text);
   Decimal value;
   bool sign = false, dollar = false;
   while (!text.empty() && !is_digit(text.front()) && text.front() != '.') {

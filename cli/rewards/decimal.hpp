@@ -34,6 +34,6 @@ struct Ratio {
 bool equal_ratios(const Ratio& a, const Ratio& b);
 
 /// Without ASCII blanks at both ends.
-std::string_view trim(std::string_view text);
+std::string_view trim_blanks(std::string_view text);
 
 }  // namespace verlc

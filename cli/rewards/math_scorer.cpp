@@ -9,7 +9,7 @@ std::optional<std::string> MathScorer::label_answer(const nlohmann::json& ground
   std::optional<std::string> text = label_text(ground_truth);
   if (!text) return std::nullopt;
   if (std::optional<std::string> box = last_box(*text)) text = box;
-  *text = std::string(trim(*text));
+  *text = std::string(trim_blanks(*text));
   if (!braces_balance(*text) || normalise_math(*text).empty()) return std::nullopt;
   return text;
 }

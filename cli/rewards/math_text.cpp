@@ -81,7 +81,7 @@ std::optional<std::string> last_box(std::string_view text) {
       next_is_box = false;
     }
   }
-  const std::string_view content = trim(text.substr(best_begin, best_end - best_begin));
+  const std::string_view content = trim_blanks(text.substr(best_begin, best_end - best_begin));
   if (content.empty()) return std::nullopt;
   return std::string(content);
 }
@@ -102,7 +102,7 @@ std::optional<std::string> last_answer_line(std::string_view text) {
   if (!begin) return std::nullopt;
   std::string_view line = text.substr(*begin);
   while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front())) != 0) line.remove_prefix(1);
-  line = trim(line.substr(0, line.find('\n')));
+  line = trim_blanks(line.substr(0, line.find('\n')));
   while (!line.empty() && (line.front() == '*' || line.back() == '*')) {
     if (line.front() == '*')
       line.remove_prefix(1);
@@ -110,7 +110,7 @@ std::optional<std::string> last_answer_line(std::string_view text) {
       line.remove_suffix(1);
   }
   if (std::optional<std::string> box = last_box(line)) return box;
-  line = trim(line);
+  line = trim_blanks(line);
   if (line.empty()) return std::nullopt;
   return std::string(line);
 }

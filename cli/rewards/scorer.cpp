@@ -8,6 +8,8 @@ void register_scorer_all(ScorerRegistry& registry);
 
 namespace {
 
+constexpr std::string_view kAuto = "auto";
+
 // Length of the match of `pattern` with `name`, plus one; 0 when it does not match.
 size_t match_length(std::string_view pattern, std::string_view name) {
   if (!pattern.empty() && pattern.back() == '*') {
@@ -51,21 +53,21 @@ const ScorerUnit& find_by_data_source(const ScorerRegistry& registry, const std:
     fail_input({.what = "no scorer is known for this data_source",
                 .where = std::string(where),
                 .value = data_source,
-                .fix = "name one with reward.name (" + join_names(registry.names()) +
+                .fix = "name a scorer with reward.name (" + join_names(registry.names()) +
                        "), or use a data_source out of " + join_names(known)});
   return *best;
 }
 
 ScorerTable::ScorerTable(const std::string& name, const ScorerOptions& options)
     : registry_(make_scorer_registry()), name_(name) {
-  if (!name_.empty()) static_cast<void>(registry_.find(name_, "reward.name"));
+  if (name_ != kAuto) static_cast<void>(registry_.find(name_, "reward.name"));
   for (const ScorerUnit& unit : registry_.units())
     scorers_.emplace(std::string(unit.name), unit.make(options));
 }
 
 const Scorer& ScorerTable::scorer_for(const std::string& data_source, std::string_view where) const {
   const std::string_view name =
-      name_.empty() ? find_by_data_source(registry_, data_source, where).name : std::string_view(name_);
+      name_ == kAuto ? find_by_data_source(registry_, data_source, where).name : std::string_view(name_);
   return *scorers_.find(name)->second;
 }
 

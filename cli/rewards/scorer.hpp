@@ -22,6 +22,11 @@ struct ScorerOptions {
   bool ignore_case = false;   ///< exact: ASCII letters of either case are equal
 };
 
+/// Options from the recipe's table reward.config: "method" ("strict" or "flexible"), "format_score",
+/// "marker", "ignore_case". Error(input) naming reward.config.<key> for an unknown key or a value of another
+/// kind.
+ScorerOptions parse_scorer_options(const nlohmann::json& config);
+
 /// A verifier of responses. Const calls are thread-safe and take time linear in the response.
 class Scorer {
  public:
@@ -59,7 +64,8 @@ const ScorerUnit& find_by_data_source(const ScorerRegistry& registry, const std:
 /// The scorers of a run. Immutable after construction, so threads may share it.
 class ScorerTable {
  public:
-  /// `name`: the recipe's reward.name; empty picks by data_source. Error(input) for an unknown name.
+  /// `name`: the recipe's reward.name; "auto" picks by each row's data_source. Error(input) for an unknown
+  /// name.
   ScorerTable(const std::string& name, const ScorerOptions& options);
 
   /// The scorer of a row. Error(input) as find_by_data_source.

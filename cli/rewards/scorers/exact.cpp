@@ -10,7 +10,7 @@ namespace {
 // Trimmed, each run of blanks one space, lower case if asked.
 std::string normalised(std::string_view text, bool ignore_case) {
   std::string out;
-  for (const char c : trim(text)) {
+  for (const char c : trim_blanks(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x80 && std::isspace(byte) != 0) {
       if (out.back() != ' ') out += ' ';
@@ -42,7 +42,7 @@ class Exact final : public Scorer {
   [[nodiscard]] std::string label_problem(const nlohmann::json& ground_truth) const override {
     const std::optional<std::string> text = label_text(ground_truth);
     if (!text) return "is neither a string nor a number";
-    return trim(*text).empty() ? "is empty, so that an empty answer would be right" : "";
+    return trim_blanks(*text).empty() ? "is empty, so that an empty answer would be right" : "";
   }
 
   [[nodiscard]] std::string gold_answer(const nlohmann::json& ground_truth) const override {

@@ -89,7 +89,7 @@ class Gsm8k final : public Scorer {
   }
 
   [[nodiscard]] std::string gold_answer(const nlohmann::json& ground_truth) const override {
-    return "#### " + std::string(trim(label_text(ground_truth).value_or("")));
+    return "#### " + std::string(trim_blanks(label_text(ground_truth).value_or("")));
   }
 
  private:

@@ -58,6 +58,19 @@ TEST_CASE("a row finds its scorer by data_source, or by the recipe's name") {
                       Catch::Contains("reward.name") && Catch::Contains("did you mean gsm8k"));
   const ScorerTable named("exact", {});
   REQUIRE(named.scorer_for("my/data", "here").score("a", "a", {}).value() == 1.0);
-  const ScorerTable by_source("", {});
+  const ScorerTable by_source("auto", {});
   REQUIRE(by_source.scorer_for("openai/gsm8k", "here").score("#### 1", "1", {}).value() == 1.0);
+}
+
+TEST_CASE("options come from the recipe's table, each key checked") {
+  const ScorerOptions options = parse_scorer_options(
+      nlohmann::json::parse(R"({"method":"flexible","format_score":0.1,"marker":"=","ignore_case":true})"));
+  REQUIRE(options.flexible);
+  REQUIRE(options.format_score == 0.1);
+  REQUIRE(options.marker == "=");
+  REQUIRE(options.ignore_case);
+  REQUIRE_FALSE(parse_scorer_options(nlohmann::json::object()).flexible);
+  for (const char* text : {R"({"metod":"strict"})", R"({"method":"lenient"})", R"({"format_score":"x"})",
+                           R"({"marker":1})", R"({"ignore_case":0})"})
+    REQUIRE_THROWS_WITH(parse_scorer_options(nlohmann::json::parse(text)), Catch::Contains("reward.config."));
 }

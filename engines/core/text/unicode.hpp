@@ -47,8 +47,8 @@ bool is_word(char32_t c);
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 
-/// The text in a normal form of Unicode annex 15, with the marks of unicode_age.hpp left where they stand; `text`
-/// must be well-formed.
+/// The text in a normal form of Unicode annex 15, with the marks of unicode_age.hpp left where they stand;
+/// `text` must be well-formed.
 std::string normalize(std::string_view text, NormalForm form);
 
 /// Lower case code point by code point (no context rules), as the `tokenizers` library does.

@@ -18,6 +18,8 @@ std::vector<std::unique_ptr<Transport>> make_thread_transports(int num_ranks);
 /// The world group of MPI, through the shared object at `library` (lib/verlc/comm/openmpi.so), so that the
 /// program itself links no MPI. Initialises MPI; destroying it finalises. Throws Error(run) naming the
 /// library and the cause.
-std::unique_ptr<Transport> open_mpi_transport(const std::filesystem::path& library);
+/// Messages above `chunk_bytes` travel in pieces, since MPI's counts are int.
+std::unique_ptr<Transport> open_mpi_transport(const std::filesystem::path& library,
+                                              size_t chunk_bytes = size_t{1} << 30);
 
 }  // namespace verlc

@@ -52,7 +52,8 @@ class CachingAllocator final : public Allocator {
   [[nodiscard]] uint64_t limit() const;
   [[nodiscard]] uint64_t used() const;
   [[nodiscard]] uint64_t peak() const;
-  /// Bytes in free lists, at most a quarter of the peak plus 64 MiB.
+  /// Bytes in free lists. Before a new large block is mapped, the oldest ones go back to the system until all
+  /// large blocks together are at most 5/4 of the peak plus 64 MiB.
   [[nodiscard]] uint64_t cached() const;
   [[nodiscard]] std::vector<MemoryUsage> by_category() const;
   /// Scopes with their full path "update/layer.3/attention"; the largest `now` first.

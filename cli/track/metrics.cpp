@@ -41,6 +41,18 @@ void check_same_names(const std::string& names, size_t count, GroupReducer& grou
 
 }  // namespace
 
+MetricValues mean_of(std::span<const MetricValues> updates) {
+  std::map<std::string, std::pair<double, double>> totals;
+  for (const MetricValues& update : updates)
+    for (const auto& [name, value] : update) {
+      totals[name].first += value;
+      totals[name].second += 1.0;
+    }
+  MetricValues means;
+  for (const auto& [name, total] : totals) means[name] = total.first / total.second;
+  return means;
+}
+
 Metrics::Entry& Metrics::entry(std::string_view name, MetricKind kind) {
   const auto found = entries_.find(name);
   if (found != entries_.end()) {

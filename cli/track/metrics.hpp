@@ -26,6 +26,11 @@ enum class MetricKind {
 /// Reduced values by name, ascending.
 using MetricValues = std::map<std::string, double>;
 
+/// Mean of each metric over those that hold it: one entry for each optimiser step of a training step, as verl
+/// reports them. Losses add up over the micro-batches of one optimiser step, so each is reduced by itself
+/// first.
+MetricValues mean_of(std::span<const MetricValues> updates);
+
 /// This rank's share of a step's metrics. A name keeps the kind it was first put with; another kind is a bug
 /// of ours and stops the process. Not thread-safe.
 class Metrics {

@@ -129,3 +129,9 @@ TEST_CASE("parts of a loss add up over micro-batches") {
   metrics.put_parts(second);
   REQUIRE(metrics.reduce(group) == MetricValues{{"actor/pg_clipfrac", 0.25}, {"actor/pg_loss", 0.75}});
 }
+
+TEST_CASE("metrics of several optimiser steps are averaged over those that hold them") {
+  const std::vector<MetricValues> updates = {{{"actor/pg_loss", 1.0}, {"a", 2.0}}, {{"actor/pg_loss", 2.0}}};
+  REQUIRE(mean_of(updates) == MetricValues{{"a", 2.0}, {"actor/pg_loss", 1.5}});
+  REQUIRE(mean_of({}).empty());
+}

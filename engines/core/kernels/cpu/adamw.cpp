@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "core/kernels/cpu/math-inl.hpp"
+
 #ifndef VERLC_KERNELS_ADAMW_ONCE
 #define VERLC_KERNELS_ADAMW_ONCE
 namespace verlc::kernels {
@@ -22,18 +24,38 @@ struct AdamWFactors {
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
 
-HWY_ATTR void adamw_range(const AdamWFactors& f, float* HWY_RESTRICT param, const float* HWY_RESTRICT grad,
-                          float* HWY_RESTRICT m, float* HWY_RESTRICT v, size_t n) {
-  const AdamWFactors factors = f;
-  for (size_t i = 0; i < n; ++i) {
-    const float g = grad[i] * factors.grad_scale;
-    const float mean = m[i] + (g - m[i]) * factors.mean_rate;
-    const float square = v[i] * factors.beta2 + factors.square_rate * g * g;
-    const float root = std::sqrt(square) / factors.root_correction + factors.eps;
-    param[i] = param[i] * factors.decay - factors.step_size * (mean / root);
-    m[i] = mean;
-    v[i] = square;
+HWY_INLINE void adamw_step(const AdamWFactors& f, float* param, const float* grad, float* m, float* v) {
+  const FloatTag d;
+  for (int i = 0; i < kStep; i += kLanes) {
+    const FloatVec g = hn::Mul(hn::LoadU(d, grad + i), hn::Set(d, f.grad_scale));
+    const FloatVec old_mean = hn::LoadU(d, m + i);
+    const FloatVec mean = hn::Add(old_mean, hn::Mul(hn::Sub(g, old_mean), hn::Set(d, f.mean_rate)));
+    const FloatVec square = hn::Add(hn::Mul(hn::LoadU(d, v + i), hn::Set(d, f.beta2)),
+                                    hn::Mul(hn::Mul(hn::Set(d, f.square_rate), g), g));
+    const FloatVec root =
+        hn::Add(hn::Div(hn::Sqrt(square), hn::Set(d, f.root_correction)), hn::Set(d, f.eps));
+    const FloatVec move = hn::Mul(hn::Set(d, f.step_size), hn::Div(mean, root));
+    hn::StoreU(hn::Sub(hn::Mul(hn::LoadU(d, param + i), hn::Set(d, f.decay)), move), d, param + i);
+    hn::StoreU(mean, d, m + i);
+    hn::StoreU(square, d, v + i);
   }
+}
+
+HWY_ATTR void adamw_range(const AdamWFactors& f, float* param, const float* grad, float* m, float* v,
+                          size_t n) {
+  size_t i = 0;
+  for (; i + kStep <= n; i += kStep) adamw_step(f, param + i, grad + i, m + i, v + i);
+  if (i == n) return;
+  const size_t bytes = (n - i) * sizeof(float);
+  alignas(64) float tail[4][kStep] = {};
+  std::memcpy(tail[0], param + i, bytes);
+  std::memcpy(tail[1], grad + i, bytes);
+  std::memcpy(tail[2], m + i, bytes);
+  std::memcpy(tail[3], v + i, bytes);
+  adamw_step(f, tail[0], tail[1], tail[2], tail[3]);
+  std::memcpy(param + i, tail[0], bytes);
+  std::memcpy(m + i, tail[2], bytes);
+  std::memcpy(v + i, tail[3], bytes);
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

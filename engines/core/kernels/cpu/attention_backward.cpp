@@ -37,6 +37,7 @@ constexpr int64_t backward_task_floats(int64_t head_dim, int64_t length) {
 #include <hwy/highway.h>
 
 #include "core/kernels/cpu/attention_rows-inl.hpp"
+#include "core/kernels/cpu/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
@@ -79,11 +80,14 @@ HWY_ATTR void load_keys(const BackwardTask& task, const BackwardViews& views) {
     const int64_t from = (t * shape.num_kv_heads + task.kv_head) * dim;
     std::memcpy(views.k + t * views.width, task.k + from, static_cast<size_t>(dim) * sizeof(float));
     std::memcpy(views.v + t * views.width, task.v + from, static_cast<size_t>(dim) * sizeof(float));
-    const int64_t group = t / kKeyGroup * kKeyGroup * dim + t % kKeyGroup;
-    for (int64_t i = 0; i < dim; ++i) {
-      views.kt[group + i * kKeyGroup] = task.k[from + i];
-      views.vt[group + i * kKeyGroup] = task.v[from + i];
-    }
+  }
+}
+
+HWY_ATTR void transpose_keys(const BackwardViews& views, int64_t dim) {
+  for (int64_t t = 0; t < views.keys; t += kLanes) {
+    const int64_t to = t / kKeyGroup * kKeyGroup * dim + t % kKeyGroup;
+    transpose_lanes(views.k + t * views.width, views.width, dim, views.kt + to, kKeyGroup);
+    transpose_lanes(views.v + t * views.width, views.width, dim, views.vt + to, kKeyGroup);
   }
 }
 
@@ -96,29 +100,32 @@ HWY_ATTR void load_rows(const BackwardTask& task, const BackwardViews& views, in
     const int64_t query = (first + r) / group;
     const int64_t head = task.kv_head * group + (first + r) % group;
     const int64_t from = head_offset(shape, query, head);
-    float dot = 0;
     for (int64_t i = 0; i < shape.head_dim; ++i) {
       views.q[r * views.width + i] = task.q[from + i] * shape.scale;
       views.dout[r * views.width + i] = task.dout[from + i];
-      dot += task.out[from + i] * task.dout[from + i];
     }
-    views.dot[r] = dot;
+    views.dot[r] = row_dot(task.out + from, task.dout + from, nullptr, shape.head_dim);
     views.lse[r] = task.lse[query * shape.num_heads + head];
   }
 }
 
-/// p = exp(s - lse) where visible, else 0; ds = p (dp - dot). s and dp come in p and ds.
-HWY_INLINE void row_gradient(float* p, float* ds, float lse, float dot, KeyRange range) {
+/// p = exp(s - lse) where visible, else 0; ds = p (dp - dot), over the first `keys` keys. s and dp come in p
+/// and ds.
+HWY_INLINE void row_gradient(float* p, float* ds, float lse, float dot, KeyRange range, int64_t keys) {
   const FloatTag d;
   const FloatVec top = hn::Set(d, lse);
   const FloatVec center = hn::Set(d, dot);
-  const FloatVec begin = hn::Set(d, static_cast<float>(range.begin));
-  const FloatVec end = hn::Set(d, static_cast<float>(range.end));
-  for (int64_t j = 0; j < kKeyBlock; j += kLanes) {
-    const FloatVec index = hn::Iota(d, static_cast<float>(j));
-    const auto inside = hn::And(hn::Ge(index, begin), hn::Lt(index, end));
-    const FloatVec e = hn::IfThenElseZero(inside, exp_vec(d, hn::Sub(hn::Load(d, p + j), top)));
-    const FloatVec slope = hn::IfThenElseZero(inside, hn::Mul(e, hn::Sub(hn::Load(d, ds + j), center)));
+  const bool whole = range.begin <= 0 && range.end >= keys;
+  for (int64_t j = 0; j < keys; j += kLanes) {
+    FloatVec e = exp_softmax(d, hn::Sub(hn::Load(d, p + j), top));
+    FloatVec slope = hn::Mul(e, hn::Sub(hn::Load(d, ds + j), center));
+    if (!whole) {
+      const FloatVec index = hn::Iota(d, static_cast<float>(j));
+      const auto inside = hn::And(hn::Ge(index, hn::Set(d, static_cast<float>(range.begin))),
+                                  hn::Lt(index, hn::Set(d, static_cast<float>(range.end))));
+      e = hn::IfThenElseZero(inside, e);
+      slope = hn::IfThenElseZero(inside, slope);
+    }
     hn::Store(e, d, p + j);
     hn::Store(slope, d, ds + j);
   }
@@ -127,26 +134,29 @@ HWY_INLINE void row_gradient(float* p, float* ds, float lse, float dot, KeyRange
 /// One block of rows against the key block at `start`.
 HWY_ATTR void backward_pair(const BackwardTask& task, const BackwardViews& views, int64_t first,
                             int64_t count, int64_t start) {
-  const int64_t dim = task.shape->head_dim;
+  const AttentionShape& shape = *task.shape;
+  const int64_t dim = shape.head_dim;
   const int64_t width = views.width;
-  const int64_t group = task.shape->num_heads / task.shape->num_kv_heads;
-  constexpr int64_t kGroups = kKeyBlock / kKeyGroup;
+  const int64_t group = shape.num_heads / shape.num_kv_heads;
+  // Keys that no row of the block sees are left out.
+  const int64_t last = visible_keys(shape, (first + count - 1) / group).end - start;
+  const int64_t keys = std::min(kKeyBlock, round_up(last, kKeyGroup));
   for (int64_t r = 0; r < count; r += kAttentionRows) {
     const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, count - r));
     float* p = views.p + r * kKeyBlock;
     float* ds = views.ds + r * kKeyBlock;
-    rows_times_keys(rows, views.q + r * width, width, views.kt + start * dim, dim, kGroups, p);
-    rows_times_keys(rows, views.dout + r * width, width, views.vt + start * dim, dim, kGroups, ds);
+    rows_times_keys(rows, views.q + r * width, width, views.kt + start * dim, dim, keys / kKeyGroup, p);
+    rows_times_keys(rows, views.dout + r * width, width, views.vt + start * dim, dim, keys / kKeyGroup, ds);
     for (int i = 0; i < rows; ++i) {
-      KeyRange range = visible_keys(*task.shape, (first + r + i) / group);
+      KeyRange range = visible_keys(shape, (first + r + i) / group);
       range = {range.begin - start, range.end - start};
-      row_gradient(p + i * kKeyBlock, ds + i * kKeyBlock, views.lse[r + i], views.dot[r + i], range);
+      row_gradient(p + i * kKeyBlock, ds + i * kKeyBlock, views.lse[r + i], views.dot[r + i], range, keys);
     }
-    rows_times_rows(rows, TileA{ds, kKeyBlock, 1}, views.k + start * width, width, kKeyBlock, width,
+    rows_times_rows(rows, TileA{ds, kKeyBlock, 1}, views.k + start * width, width, keys, width,
                     views.dq + r * width, width);
   }
-  for (int64_t j = 0; j < kKeyBlock; j += kAttentionRows) {
-    const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, kKeyBlock - j));
+  for (int64_t j = 0; j < keys; j += kAttentionRows) {
+    const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, keys - j));
     const int64_t at = (start + j) * width;
     rows_times_rows(rows, TileA{views.p + j, 1, kKeyBlock}, views.dout, width, count, width, views.dv + at,
                     width);
@@ -169,6 +179,7 @@ HWY_ATTR void backward_task(const BackwardTask& task) {
   const AttentionShape& shape = *task.shape;
   const BackwardViews views = carve(task);
   load_keys(task, views);
+  transpose_keys(views, task.shape->head_dim);
   const int64_t group = shape.num_heads / shape.num_kv_heads;
   const int64_t rows = task.length * group;
   for (int64_t first = 0; first < rows; first += kBackwardRows) {

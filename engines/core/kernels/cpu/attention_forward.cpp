@@ -89,7 +89,7 @@ HWY_INLINE float exponentiate(float* scores, KeyRange range, float max) {
   for (int v = 0; v < kStepVecs; ++v) acc[v] = hn::Zero(d);
   for (int64_t j = range.begin / kKeyGroup * kKeyGroup; j < range.end; j += kKeyGroup) {
     for (int v = 0; v < kStepVecs; ++v) {
-      const FloatVec p = exp_vec(d, hn::Sub(hn::LoadU(d, scores + j + v * kLanes), top));
+      const FloatVec p = exp_softmax(d, hn::Sub(hn::LoadU(d, scores + j + v * kLanes), top));
       hn::StoreU(p, d, scores + j + v * kLanes);
       acc[v] = hn::Add(acc[v], p);
     }
@@ -115,7 +115,7 @@ HWY_ATTR void tile_softmax(const RowTile& tile) {
     max = top;
     sums[r] = exponentiate(scores, range, top);
   }
-  for (int v = 0; v < kStep; v += kLanes) hn::Store(exp_vec(d, hn::Load(d, factor + v)), d, factor + v);
+  for (int v = 0; v < kStep; v += kLanes) hn::Store(exp_softmax(d, hn::Load(d, factor + v)), d, factor + v);
   for (int r = 0; r < tile.count; ++r) {
     float& sum = state.sum[tile.first + r];
     sum = sum * factor[r] + sums[r];
@@ -144,21 +144,28 @@ HWY_ATTR void tile_values(const RowTile& tile, int row, int count, KeyRange rang
   }
 }
 
+/// tile_values for keys [begin, end) cut to what each row sees; rows that see the same keys go together.
+HWY_ATTR void tile_values_each(const RowTile& tile, int64_t begin, int64_t end) {
+  const auto cut = [&](int r) HWY_ATTR {
+    return KeyRange{std::max(tile.range(r).begin, begin), std::min(tile.range(r).end, end)};
+  };
+  for (int r = 0; r < tile.count;) {
+    const KeyRange range = cut(r);
+    int next = r + 1;
+    while (next < tile.count && cut(next).begin == range.begin && cut(next).end == range.end) ++next;
+    if (range.begin < range.end) tile_values(tile, r, next - r, range);
+    r = next;
+  }
+}
+
 /// Each row takes exactly its visible keys, in order: first those before the keys common to the tile, then
 /// the common ones together, then the rest.
 HWY_ATTR void tile_output(const RowTile& tile) {
   const KeyRange common{tile.range(tile.count - 1).begin, tile.range(0).end};
-  if (common.begin >= common.end) {
-    for (int r = 0; r < tile.count; ++r) tile_values(tile, r, 1, tile.range(r));
-    return;
-  }
-  for (int r = 0; r < tile.count; ++r) {
-    if (tile.range(r).begin < common.begin) tile_values(tile, r, 1, {tile.range(r).begin, common.begin});
-  }
+  if (common.begin >= common.end) return tile_values_each(tile, 0, kKeyBlock);
+  if (common.begin > 0) tile_values_each(tile, 0, common.begin);
   tile_values(tile, 0, tile.count, common);
-  for (int r = 0; r < tile.count; ++r) {
-    if (tile.range(r).end > common.end) tile_values(tile, r, 1, {common.end, tile.range(r).end});
-  }
+  if (common.end < kKeyBlock) tile_values_each(tile, common.end, kKeyBlock);
 }
 
 HWY_ATTR void load_block(const AttentionBlock& block, BlockState& state) {

@@ -28,7 +28,8 @@ struct PackedProduct {
 };
 
 template <typename T, typename Kernel>
-void run_block(const PackedProduct& product, const T* packed, Kernel kernel, Range rows, Range panels) {
+void run_block(const PackedProduct& product, const T* packed, const Kernel& kernel, Range rows,
+               Range panels) {
   const int64_t k = product.k;
   const int64_t step = rows_per_block(k);
   for (int64_t i = rows.begin; i < rows.end; i += step) {
@@ -48,7 +49,7 @@ void run_block(const PackedProduct& product, const T* packed, Kernel kernel, Ran
 }
 
 template <typename T, typename Kernel>
-void run(Executor& threads, const PackedProduct& product, const T* packed, Kernel kernel, int64_t m) {
+void run(Executor& threads, const PackedProduct& product, const T* packed, int64_t m, const Kernel& kernel) {
   const int64_t panels = (product.n + kPanel - 1) / kPanel;
   const int64_t tiles = (m + kTileRows - 1) / kTileRows;
   const int team = threads.threads();
@@ -95,12 +96,29 @@ void pack_weight_bf16(Executor& threads, const float* w, int64_t n, int64_t k, u
 
 void gemm_packed(Executor& threads, const float* x, const float* packed, const float* bias, float* c,
                  int64_t m, int64_t n, int64_t k, bool accumulate) {
-  run(threads, PackedProduct{x, bias, c, n, k, accumulate}, packed, gemm_table().panel_stream, m);
+  const GemmTable& table = gemm_table();
+  run(threads, PackedProduct{x, bias, c, n, k, accumulate}, packed, m,
+      [&](LeftRows a, int64_t rows, const float* panel, int64_t depth, PanelOut out) {
+        // The first rows bring the panel in; the others find it in the cache.
+        const int64_t first = std::min(rows, kTileRows);
+        table.panel_stream(a, first, panel, depth, out);
+        if (rows == first) return;
+        a.p += a.tile;
+        out.c += kTileRows * out.row;
+        table.panel(a, rows - first, panel, depth, out);
+      });
 }
 
 void gemm_packed_bf16(Executor& threads, const float* x, const uint16_t* packed, const float* bias, float* c,
                       int64_t m, int64_t n, int64_t k, bool accumulate) {
-  run(threads, PackedProduct{x, bias, c, n, k, accumulate}, packed, gemm_table().panel_bf16, m);
+  const GemmTable& table = gemm_table();
+  run(threads, PackedProduct{x, bias, c, n, k, accumulate}, packed, m,
+      [&](LeftRows a, int64_t rows, const uint16_t* panel, int64_t depth, PanelOut out) {
+        if (rows <= kTileRows) return table.panel_bf16(a, rows, panel, depth, out);
+        alignas(64) float wide[kDepth * kPanel];  // widened once for all rows
+        table.widen(panel, wide, static_cast<size_t>(depth * kPanel));
+        table.panel(a, rows, wide, depth, out);
+      });
 }
 
 }  // namespace verlc::kernels

@@ -12,6 +12,7 @@
 
 #include "core/kernels/cpu/bf16-inl.hpp"
 #include "core/kernels/cpu/tile-inl.hpp"
+#include "core/kernels/cpu/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
@@ -63,7 +64,9 @@ HWY_ATTR void any_panel(LeftRows a, int64_t rows, const T* panel, int64_t depth,
 }
 
 HWY_ATTR void pack_transposed(const float* w, ptrdiff_t stride, int64_t columns, int64_t depth, float* out) {
-  for (int64_t j = 0; j < kPanel; ++j) {
+  int64_t j = 0;
+  for (; j + kLanes <= columns; j += kLanes) transpose_lanes(w + j * stride, stride, depth, out + j, kPanel);
+  for (; j < kPanel; ++j) {
     if (j < columns) {
       for (int64_t k = 0; k < depth; ++k) out[k * kPanel + j] = w[j * stride + k];
     } else {
@@ -79,12 +82,21 @@ HWY_ATTR void pack_rows(const float* w, ptrdiff_t stride, int64_t columns, int64
   }
 }
 
-HWY_ATTR void pack_left(const float* dy, ptrdiff_t stride, int64_t rows, int64_t depth, float* out) {
-  for (int64_t i = 0; i < rows; i += kTileRows) {
-    const size_t bytes = static_cast<size_t>(std::min(kTileRows, rows - i)) * sizeof(float);
-    float* tile_out = out + i * depth;
-    for (int64_t k = 0; k < depth; ++k) std::memcpy(tile_out + k * kTileRows, dy + k * stride + i, bytes);
+HWY_ATTR void pack_left(const float* dy, ptrdiff_t stride, int64_t rows, int64_t depth, float* out,
+                        ptrdiff_t tile_stride) {
+  for (int64_t k = 0; k < depth; ++k) {
+    const float* from = dy + k * stride;
+    float* to = out + k * kTileRows;
+    int64_t i = 0;
+    for (; i + kTileRows <= rows; i += kTileRows)
+      std::memcpy(to + i / kTileRows * tile_stride, from + i, kTileRows * sizeof(float));
+    if (i < rows)
+      std::memcpy(to + i / kTileRows * tile_stride, from + i, static_cast<size_t>(rows - i) * sizeof(float));
   }
+}
+
+HWY_ATTR void widen(const uint16_t* x, float* y, size_t n) {
+  for (size_t i = 0; i < n; ++i) y[i] = widen_one(x[i]);
 }
 
 HWY_ATTR void narrow(const float* x, uint16_t* y, size_t n) {
@@ -98,6 +110,7 @@ const GemmTable* get_gemm_table() {
                                     &pack_transposed,
                                     &pack_rows,
                                     &pack_left,
+                                    &widen,
                                     &narrow};
   return &kTable;
 }

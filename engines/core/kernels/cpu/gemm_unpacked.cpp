@@ -7,10 +7,14 @@
 namespace verlc::kernels {
 namespace {
 
-/// Rows of dy packed at a time by gemm_tn; 384 KiB with kDepth steps.
-constexpr int64_t kLeftRows = 384;
+/// Rows of dy packed at a time by gemm_tn; 512 KiB with kDepth steps.
+constexpr int64_t kLeftRows = 256;
 constexpr int64_t kPanelFloats = kDepth * kPanel;
-constexpr int64_t kTaskFloats = kPanelFloats + kLeftRows * kDepth;
+/// Floats between two packed tiles: the odd line keeps them out of each other's cache sets.
+constexpr int64_t tile_stride(int64_t depth) {
+  return kTileRows * depth + 16;
+}
+constexpr int64_t kTaskFloats = kPanelFloats + kLeftRows / kTileRows * tile_stride(kDepth);
 /// Rows that share one packing of a panel in gemm_nt and gemm_nn.
 constexpr int64_t kRightRows = 1024;
 
@@ -63,11 +67,11 @@ void left_packed_task(const GemmTable& table, const LeftTask& t, Range rows, Ran
     const int64_t depth = std::min(kDepth, t.m - m0);
     for (int64_t i = rows.begin; i < rows.end; i += kLeftRows) {
       const int64_t count = std::min(kLeftRows, rows.end - i);
-      table.pack_left(t.dy + m0 * t.n + i, t.n, count, depth, left);
+      table.pack_left(t.dy + m0 * t.n + i, t.n, count, depth, left, tile_stride(depth));
       for (int64_t p = panels.begin; p < panels.end; ++p) {
         const int64_t columns = std::min(kPanel, t.k - p * kPanel);
         table.pack_rows(t.x + m0 * t.k + p * kPanel, t.k, columns, depth, scratch);
-        table.panel(LeftRows{left, 1, kTileRows, kTileRows * depth}, count, scratch, depth,
+        table.panel(LeftRows{left, 1, kTileRows, tile_stride(depth)}, count, scratch, depth,
                     PanelOut{t.dw + i * t.k + p * kPanel, t.k, columns, t.accumulate || m0 > 0});
       }
     }

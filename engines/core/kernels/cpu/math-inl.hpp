@@ -18,55 +18,72 @@ namespace verlc::kernels::HWY_NAMESPACE {
 inline constexpr int kStep = 16;
 inline constexpr int kStepVecs = kStep / kLanes;
 
-/// e^x for every float: Cody-Waite reduction by ln 2, then a polynomial of degree 6 (Taylor coefficients
-/// refitted on |r| <= ln 2 / 2), within 2 ulp. Below -87.33 the result is 0, above 88.72 infinity; NaN stays
-/// NaN.
-HWY_INLINE FloatVec exp_vec(FloatTag d, FloatVec x) {
-  const hn::RebindToSigned<FloatTag> di;
-  // Min and Max of x86 return their second operand when one is NaN, which keeps NaN; the portable ones do
-  // not.
-  const FloatVec y = hn::Max(hn::Set(d, -88.0F), hn::Min(hn::Set(d, 89.0F), x));
-  const FloatVec n = hn::Round(hn::Mul(y, hn::Set(d, 1.44269504F)));
+/// Adding it rounds to an integer, left in the low bits of the sum.
+inline constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23
+
+/// e^r 2^n split of x: Cody-Waite reduction by ln 2, n = round(x / ln 2) = *shifted - kRounder; the
+/// polynomial e^r has degree 6, which is within 2 ulp on |r| <= ln 2 / 2.
+HWY_INLINE FloatVec exp_reduced(FloatTag d, FloatVec x, FloatVec* shifted) {
+  const FloatVec rounder = hn::Set(d, kRounder);
+  *shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), rounder);
+  const FloatVec n = hn::Sub(*shifted, rounder);
   const FloatVec r =
-      hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), hn::NegMulAdd(n, hn::Set(d, 0.693359375F), y));
+      hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x));
   FloatVec p = hn::Set(d, 1.0F / 720.0F);
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F / 120.0F));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F / 24.0F));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F / 6.0F));
   p = hn::MulAdd(p, r, hn::Set(d, 0.5F));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
-  p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
-  // 2^n in two factors, so that n = 128 and n = -127 pass.
-  const auto whole = hn::ConvertTo(di, n);
-  const auto half = hn::ShiftRight<1>(whole);
-  const auto rest = hn::Sub(whole, half);
-  const auto bias = hn::Set(di, 127);
-  p = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias))));
-  p = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(rest, bias))));
+  return hn::MulAdd(p, r, hn::Set(d, 1.0F));
+}
+
+/// Below -87.33 exp is taken as 0. NaN stays NaN: Min and Max of x86 return their second operand when one is
+/// NaN, and only the portable ones need help.
+HWY_INLINE FloatVec exp_ends(FloatTag d, FloatVec x, FloatVec p) {
   p = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33F)), p);
   if constexpr (HWY_TARGET == HWY_STATIC_TARGET) p = hn::IfThenElse(hn::Ne(x, x), x, p);
   return p;
 }
 
-/// Sum of `kStepVecs` accumulators, then of their lanes.
+/// e^x for every float; infinity above 88.72.
+HWY_INLINE FloatVec exp_vec(FloatTag d, FloatVec x) {
+  const hn::RebindToSigned<FloatTag> di;
+  FloatVec shifted;
+  FloatVec p = exp_reduced(d, hn::Max(hn::Set(d, -88.0F), hn::Min(hn::Set(d, 89.0F), x)), &shifted);
+  // 2^n in two factors, so that n = 128 and n = -127 pass.
+  const auto whole = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, hn::Set(d, kRounder)));
+  const auto half = hn::ShiftRight<1>(whole);
+  const auto rest = hn::Sub(whole, half);
+  const auto bias = hn::Set(di, 127);
+  p = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias))));
+  p = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(rest, bias))));
+  return exp_ends(d, x, p);
+}
+
+/// e^x for x <= 80: what a softmax needs. The low bits of kRounder vanish in the shift, so 2^n takes two
+/// operations.
+HWY_INLINE FloatVec exp_softmax(FloatTag d, FloatVec x) {
+  const hn::RebindToSigned<FloatTag> di;
+  FloatVec shifted;
+  const FloatVec p = exp_reduced(d, hn::Max(hn::Set(d, -88.0F), x), &shifted);
+  const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 127 << 23));
+  return exp_ends(d, x, hn::Mul(p, hn::BitCast(d, power)));
+}
+
+/// Sum over `kStepVecs` accumulators and their lanes.
 HWY_INLINE float sum_lanes(const FloatVec* acc) {
   const FloatTag d;
-  alignas(64) float lanes[kStep];
-  for (int v = 0; v < kStepVecs; ++v) hn::Store(acc[v], d, lanes + v * kLanes);
-  for (int width = kStep / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
+  FloatVec sum = acc[0];
+  for (int v = 1; v < kStepVecs; ++v) sum = hn::Add(sum, acc[v]);
+  return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
 HWY_INLINE float max_lanes(const FloatVec* acc) {
   const FloatTag d;
-  alignas(64) float lanes[kStep];
-  for (int v = 0; v < kStepVecs; ++v) hn::Store(acc[v], d, lanes + v * kLanes);
-  for (int width = kStep / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] = lanes[i] < lanes[i + width] ? lanes[i + width] : lanes[i];
-  }
-  return lanes[0];
+  FloatVec best = acc[0];
+  for (int v = 1; v < kStepVecs; ++v) best = hn::Max(best, acc[v]);
+  return hn::GetLane(hn::MaxOfLanes(d, best));
 }
 
 /// The last n % 16 floats of a row, padded with `pad`.
@@ -74,6 +91,26 @@ HWY_INLINE const float* padded_tail(const float* x, int64_t count, float pad, fl
   for (int64_t i = count; i < kStep; ++i) buffer[i] = pad;
   std::memcpy(buffer, x, static_cast<size_t>(count) * sizeof(float));
   return buffer;
+}
+
+/// Sum of a*b*c over a row in one order; c may be null (= 1).
+HWY_ATTR inline float row_dot(const float* a, const float* b, const float* c, int64_t dim) {
+  const FloatTag d;
+  FloatVec acc[kStepVecs];
+  for (int v = 0; v < kStepVecs; ++v) acc[v] = hn::Zero(d);
+  alignas(64) float tail[3][kStep];
+  for (int64_t i = 0; i < dim; i += kStep) {
+    const bool whole = i + kStep <= dim;
+    const float* pa = whole ? a + i : padded_tail(a + i, dim - i, 0.0F, tail[0]);
+    const float* pb = whole ? b + i : padded_tail(b + i, dim - i, 0.0F, tail[1]);
+    const float* pc = c == nullptr ? nullptr : whole ? c + i : padded_tail(c + i, dim - i, 0.0F, tail[2]);
+    for (int v = 0; v < kStepVecs; ++v) {
+      FloatVec left = hn::LoadU(d, pa + v * kLanes);
+      if (pc != nullptr) left = hn::Mul(left, hn::LoadU(d, pc + v * kLanes));
+      acc[v] = hn::MulAdd(left, hn::LoadU(d, pb + v * kLanes), acc[v]);
+    }
+  }
+  return sum_lanes(acc);
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

@@ -15,26 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
 
-/// Sum of a*b*c over a row in one order; c may be null (= 1).
-HWY_ATTR float row_dot(const float* a, const float* b, const float* c, int64_t dim) {
-  const FloatTag d;
-  FloatVec acc[kStepVecs];
-  for (int v = 0; v < kStepVecs; ++v) acc[v] = hn::Zero(d);
-  alignas(64) float tail[3][kStep];
-  for (int64_t i = 0; i < dim; i += kStep) {
-    const bool whole = i + kStep <= dim;
-    const float* pa = whole ? a + i : padded_tail(a + i, dim - i, 0.0F, tail[0]);
-    const float* pb = whole ? b + i : padded_tail(b + i, dim - i, 0.0F, tail[1]);
-    const float* pc = c == nullptr ? nullptr : whole ? c + i : padded_tail(c + i, dim - i, 0.0F, tail[2]);
-    for (int v = 0; v < kStepVecs; ++v) {
-      FloatVec left = hn::LoadU(d, pa + v * kLanes);
-      if (pc != nullptr) left = hn::Mul(left, hn::LoadU(d, pc + v * kLanes));
-      acc[v] = hn::MulAdd(left, hn::LoadU(d, pb + v * kLanes), acc[v]);
-    }
-  }
-  return sum_lanes(acc);
-}
-
 HWY_ATTR void norm_row(const float* x, const float* weight, float eps, int64_t dim, float* y,
                        float* inv_rms) {
   const float mean = row_dot(x, x, nullptr, dim) / static_cast<float>(dim);

@@ -47,7 +47,7 @@ HWY_ATTR void chunk_sums(const float* logits, int64_t count, float inv_temperatu
     const float* p = i + kStep <= count ? logits + i : padded_tail(logits + i, count - i, lowest, tail);
     for (int v = 0; v < kStepVecs; ++v) {
       const FloatVec y = hn::Sub(hn::Mul(hn::LoadU(d, p + v * kLanes), scale), top);
-      const FloatVec e = exp_vec(d, y);
+      const FloatVec e = exp_softmax(d, y);
       plain[v] = hn::Add(plain[v], e);
       if (weighted != nullptr) product[v] = hn::MulAdd(e, hn::Max(floor, y), product[v]);
     }
@@ -61,7 +61,7 @@ HWY_INLINE void gradient_step(float* logits, const LogitGradient& row) {
   const FloatVec scale = hn::Set(d, row.inv_temperature);
   for (int v = 0; v < kStep; v += kLanes) {
     const FloatVec logp = hn::Sub(hn::Mul(hn::LoadU(d, logits + v), scale), hn::Set(d, row.lse));
-    const FloatVec p = exp_vec(d, logp);
+    const FloatVec p = exp_softmax(d, logp);
     // d_logp + d_entropy (logp + H), the factor of -p; logp is bounded so that p = 0 gives 0.
     const FloatVec surprise = hn::Add(hn::Max(hn::Set(d, -1000.0F), logp), hn::Set(d, row.entropy));
     const FloatVec factor = hn::MulAdd(hn::Set(d, row.d_entropy), surprise, hn::Set(d, row.d_logp));

@@ -1,0 +1,313 @@
+// Speed of the CPU kernels next to the FMA peak of the same minute: a peak loop runs before and after each
+// line, and the percentage is of their mean. usage: bench_kernels [gemm|attention|vocab|adamw] [threads]
+#include <fmt/core.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/base/thread_pool.hpp"
+#include "core/kernels/cpu/attention.hpp"
+#include "core/kernels/cpu/elementwise.hpp"
+#include "core/kernels/cpu/gemm.hpp"
+#include "core/kernels/cpu/target.hpp"
+#include "core/kernels/cpu/vocab.hpp"
+
+using namespace verlc;
+using namespace verlc::kernels;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One thread is timed by its own CPU clock, so that other processes count less; a team by the wall.
+bool use_cpu_clock = false;
+
+double now() {
+  timespec time{};
+  clock_gettime(use_cpu_clock ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// Zero-mean values in 64-byte aligned memory, kept for the life of the program.
+float* values(size_t n) {
+  auto* p = static_cast<float*>(::operator new (n * sizeof(float) + 4096, std::align_val_t{4096}));
+  uint32_t state = 12345;
+  for (size_t i = 0; i < n; ++i) {
+    state = state * 1664525U + 1013904223U;
+    p[i] = static_cast<float>(state >> 8) / 16777216.0F - 0.5F;
+  }
+  return p;
+}
+
+template <typename F>
+double seconds_of(F&& body) {
+  const double start = now();
+  body();
+  return now() - start;
+}
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx512f"))) float peak512(int64_t steps) {
+  __m512 acc[16];
+  const __m512 a = _mm512_set1_ps(0.999F);
+  const __m512 b = _mm512_set1_ps(1e-3F);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) acc[i] = _mm512_set1_ps(static_cast<float>(i));
+  for (int64_t s = 0; s < steps; ++s) {
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) acc[i] = _mm512_fmadd_ps(acc[i], a, b);
+  }
+  float sum = 0;
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) sum += _mm512_cvtss_f32(acc[i]);
+  return sum;
+}
+__attribute__((target("avx2,fma"))) float peak256(int64_t steps) {
+  __m256 acc[12];
+  const __m256 a = _mm256_set1_ps(0.999F);
+  const __m256 b = _mm256_set1_ps(1e-3F);
+#pragma GCC unroll 16
+  for (int i = 0; i < 12; ++i) acc[i] = _mm256_set1_ps(static_cast<float>(i));
+  for (int64_t s = 0; s < steps; ++s) {
+#pragma GCC unroll 16
+    for (int i = 0; i < 12; ++i) acc[i] = _mm256_fmadd_ps(acc[i], a, b);
+  }
+  float sum = 0;
+#pragma GCC unroll 16
+  for (int i = 0; i < 12; ++i) sum += _mm256_cvtss_f32(acc[i]);
+  return sum;
+}
+#endif
+
+volatile float sink;
+
+/// GF/s of `steps` rounds of independent multiply-adds in registers, on all threads, on the target in use.
+double peak(Executor& threads, int64_t steps) {
+  const bool wide = cpu_target() == "avx512";
+  const double time = seconds_of([&] {
+    threads.for_each(threads.threads(), [&]([[maybe_unused]] int i) {
+#if defined(__x86_64__)
+      sink = wide ? peak512(steps) : peak256(steps);
+#endif
+    });
+  });
+  return static_cast<double>(threads.threads() * steps * (wide ? 16 * 16 * 2 : 12 * 8 * 2)) / time * 1e-9;
+}
+
+/// Alternates the peak loop and the body, each about as long, since neighbours on a shared machine slow both;
+/// prints the fastest rate and the median of rate / (mean of the peaks around it).
+void report(Executor& threads, const std::string& name, double flops, const std::function<void()>& body,
+            double bytes = 0) {
+  body();
+  const double estimate = seconds_of(body);
+  const int64_t steps = std::clamp<int64_t>(static_cast<int64_t>(estimate * 2e8), 2000, 10'000'000);
+  std::vector<double> shares;
+  double best = 1e9;
+  double before = peak(threads, steps);
+  double top = before;
+  const auto begin = Clock::now();
+  while (shares.size() < 3 || (seconds_since(begin) < 0.2 && shares.size() < 500)) {
+    const double time = seconds_of(body);
+    const double after = peak(threads, steps);
+    shares.push_back(200 * flops / time * 1e-9 / (before + after));
+    best = std::min(best, time);
+    before = after;
+    top = std::max(top, after);
+  }
+  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
+                   shares.end());
+  const std::string traffic = bytes > 0 ? fmt::format("  {:6.1f} GB/s", bytes / best * 1e-9) : "";
+  fmt::print("{:<44} best {:7.1f} of {:4.0f} GF/s, median {:5.1f} % of peak{}\n", name, flops / best * 1e-9,
+             top, shares[shares.size() / 2], traffic);
+  std::fflush(stdout);
+}
+
+void bench_gemm(Executor& threads) {
+  const std::pair<int64_t, int64_t> shapes[] = {{576, 1536}, {1536, 576}, {576, 49152}};
+  for (const auto& [k, n] : shapes) {
+    float* x = values(1024 * std::max(k, n));
+    float* w = values(static_cast<size_t>(n * k));
+    float* y = values(1024 * std::max(k, n));
+    float* dw = values(static_cast<size_t>(n * k));
+    float* packed = values(packed_elements(n, k));
+    auto* narrow = reinterpret_cast<uint16_t*>(values(packed_elements(n, k) / 2 + 64));
+    float* scratch = values(gemm_scratch_floats(threads.threads(), std::max(n, k)));
+    report(
+        threads, fmt::format("pack                 ({},{})", k, n), 0,
+        [&] { pack_weight(threads, w, n, k, packed); }, 8.0 * static_cast<double>(n * k));
+    pack_weight_bf16(threads, w, n, k, narrow);
+    for (const int64_t m : {1, 2, 4, 8, 64, 256, 1024}) {
+      const double flops = 2.0 * static_cast<double>(m * n * k);
+      const double bytes = 4.0 * static_cast<double>(n * k);
+      const std::string size = fmt::format("M={:<4} (K,N)=({},{})", m, k, n);
+      report(
+          threads, "packed " + size, flops,
+          [&] { gemm_packed(threads, x, packed, nullptr, y, m, n, k, false); }, bytes);
+      report(
+          threads, "bf16   " + size, flops,
+          [&] { gemm_packed_bf16(threads, x, narrow, nullptr, y, m, n, k, false); }, bytes / 2);
+      if (m == 2 || m == 4) continue;
+      report(
+          threads, "nt     " + size, flops,
+          [&] { gemm_nt(threads, x, w, nullptr, y, m, n, k, false, scratch); }, bytes);
+      report(
+          threads, "nn     " + size, flops, [&] { gemm_nn(threads, y, w, x, m, n, k, false, scratch); },
+          bytes);
+      report(
+          threads, "tn     " + size, flops, [&] { gemm_tn(threads, y, x, dw, m, n, k, false, scratch); },
+          bytes);
+    }
+    for (void* p :
+         {static_cast<void*>(x), static_cast<void*>(w), static_cast<void*>(y), static_cast<void*>(dw),
+          static_cast<void*>(packed), static_cast<void*>(narrow), static_cast<void*>(scratch)}) {
+      ::operator delete (p, std::align_val_t{4096});
+    }
+  }
+}
+
+void bench_attention(Executor& threads) {
+  for (const AttentionShape shape :
+       {AttentionShape{9, 3, 64, 0, 0.125F}, AttentionShape{14, 2, 64, 0, 0.125F}}) {
+    for (const int64_t length : {256, 512, 1024, 2048}) {
+      const int64_t batch = 2048 / length;
+      const int64_t tokens = batch * length;
+      const int64_t row = shape.num_heads * shape.head_dim;
+      const int64_t kv_row = shape.num_kv_heads * shape.head_dim;
+      float* q = values(tokens * row);
+      float* k = values(tokens * kv_row);
+      float* v = values(tokens * kv_row);
+      float* out = values(tokens * row);
+      float* lse = values(tokens * shape.num_heads);
+      std::vector<float*> k_pages;
+      std::vector<float*> v_pages;
+      std::vector<AttentionSequence> sequences;
+      std::vector<int32_t> cu = {0};
+      for (int64_t s = 0; s < batch; ++s) {
+        k_pages.push_back(values(kv_page_floats(shape, length)));
+        v_pages.push_back(values(kv_page_floats(shape, length)));
+        cu.push_back(static_cast<int32_t>((s + 1) * length));
+      }
+      for (int64_t s = 0; s < batch; ++s) {
+        write_kv(shape, k + s * length * kv_row, v + s * length * kv_row, length, 0, &k_pages[s], &v_pages[s],
+                 length);
+        sequences.push_back({q + s * length * row,
+                             out + s * length * row,
+                             lse + s * length * shape.num_heads,
+                             length,
+                             0,
+                             {&k_pages[s], &v_pages[s], length}});
+      }
+      const double flops = 4.0 * static_cast<double>(shape.head_dim * shape.num_heads * batch) *
+                           static_cast<double>(length * (length + 1) / 2);
+      const std::string size = fmt::format("S={:<4} x{} H{}/{} D{}", length, batch, shape.num_heads,
+                                           shape.num_kv_heads, shape.head_dim);
+      report(threads, "attention fwd " + size, flops, [&] { attention_forward(threads, shape, sequences); });
+      float* dout = values(tokens * row);
+      float* dq = values(tokens * row);
+      float* dk = values(tokens * kv_row);
+      float* dv = values(tokens * kv_row);
+      float* scratch = values(attention_backward_scratch_floats(threads.threads(), shape, length));
+      report(threads, "attention bwd " + size, 2.5 * flops,
+             [&] { attention_backward(threads, shape, q, k, v, out, dout, lse, cu, dq, dk, dv, scratch); });
+    }
+    const int64_t context = 192;
+    const int64_t batch = 64;
+    const int64_t kv = kv_page_floats(shape, context);
+    float* k = values(batch * kv);
+    float* v = values(batch * kv);
+    float* q = values(batch * shape.num_heads * shape.head_dim);
+    float* out = values(batch * shape.num_heads * shape.head_dim);
+    std::vector<float*> k_pages;
+    std::vector<float*> v_pages;
+    std::vector<AttentionSequence> sequences;
+    for (int64_t s = 0; s < batch; ++s) {
+      k_pages.push_back(k + s * kv);
+      v_pages.push_back(v + s * kv);
+    }
+    for (int64_t s = 0; s < batch; ++s) {
+      const int64_t at = s * shape.num_heads * shape.head_dim;
+      sequences.push_back({q + at, out + at, nullptr, 1, context - 1, {&k_pages[s], &v_pages[s], context}});
+    }
+    report(
+        threads, fmt::format("attention decode 64 x ctx 192 H{}/{}", shape.num_heads, shape.num_kv_heads),
+        4.0 * static_cast<double>(batch * context * shape.num_heads * shape.head_dim),
+        [&] { attention_forward(threads, shape, sequences); }, 8.0 * static_cast<double>(batch * kv));
+  }
+}
+
+void bench_vocab(Executor& threads) {
+  const int64_t rows = 512;
+  const int64_t hidden = 576;
+  const int64_t vocab = 49152;
+  float* h = values(rows * hidden);
+  float* w = values(vocab * hidden);
+  float* packed = values(packed_elements(vocab, hidden));
+  pack_weight(threads, w, vocab, hidden, packed);
+  std::vector<int32_t> targets(rows, 17);
+  std::vector<float> ones(rows, 1.0F);
+  std::vector<float> logp(rows);
+  std::vector<float> entropy(rows);
+  std::vector<float> lse(rows);
+  float* dh = values(rows * hidden);
+  float* d_head = values(vocab * hidden);
+  float* scratch = values(vocab_scratch_floats(threads.threads(), rows, hidden));
+  const double flops = 2.0 * static_cast<double>(rows * hidden * vocab);
+  report(threads, "vocab fwd 512 x 576 x 49152", flops, [&] {
+    vocab_logprob_forward(threads, h, {w, packed}, targets.data(), ones.data(), rows, hidden, vocab,
+                          logp.data(), entropy.data(), lse.data(), scratch);
+  });
+  report(threads, "vocab bwd 512 x 576 x 49152", 3 * flops, [&] {
+    vocab_logprob_backward(threads, h, {w, packed}, targets.data(), ones.data(), entropy.data(), lse.data(),
+                           ones.data(), nullptr, rows, hidden, vocab, dh, d_head, scratch);
+  });
+  report(threads, "row_log_sum_exp 49152", 49152, [&] { sink = row_log_sum_exp(w, vocab, 1.0F); });
+}
+
+void bench_adamw(Executor& threads) {
+  const size_t n = 16 << 20;
+  float* state[4] = {values(n), values(n), values(n), values(n)};
+  for (size_t i = 0; i < n; ++i) state[3][i] = std::abs(state[3][i]);
+  report(
+      threads, "adamw 16 Mi parameters", 14.0 * static_cast<double>(n),
+      [&] { adamw(threads, {.lr = 1e-4, .step = 10}, state[0], state[1], state[2], state[3], n); },
+      28.0 * static_cast<double>(n));
+  report(
+      threads, "sum_of_squares 16 Mi", 2.0 * static_cast<double>(n),
+      [&] { sink = static_cast<float>(sum_of_squares(threads, state[1], n)); }, 4.0 * static_cast<double>(n));
+  report(
+      threads, "swiglu 8 Mi", 8.0 * static_cast<double>(n),
+      [&] { swiglu_forward(threads, state[0], state[1], state[2], n / 2); }, 6.0 * static_cast<double>(n));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string only = argc > 1 ? argv[1] : "all";
+  const int most = argc > 2 ? std::atoi(argv[2]) : std::min(2, available_threads());
+  const int least = argc > 2 ? most : 1;
+  for (int count = std::max(1, least); count <= most; ++count) {
+    ThreadPool pool(count);
+    use_cpu_clock = count == 1;
+    fmt::print("-- {} thread(s), {}\n", count, cpu_target());
+    if (only == "all" || only == "gemm") bench_gemm(pool);
+    if (only == "all" || only == "attention") bench_attention(pool);
+    if (only == "all" || only == "vocab") bench_vocab(pool);
+    if (only == "all" || only == "adamw") bench_adamw(pool);
+  }
+  return 0;
+}

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace verlc {
 namespace {
@@ -63,8 +64,12 @@ std::string short_duration(double seconds) {
   return fmt::format("{}d{:02}h", s / 86400, s / 3600 % 24);
 }
 
-Console::Console(std::FILE* stream, ConsoleStyle style, uint64_t total_steps, uint64_t steps_before)
-    : stream_(stream), style_(style), total_steps_(total_steps), steps_before_(steps_before) {}
+const char* headline_metric(bool sft) {
+  return sft ? kLoss : kReward;
+}
+
+Console::Console(std::FILE* stream, ConsoleStyle style, uint64_t total_steps, std::vector<double> earlier)
+    : stream_(stream), style_(style), total_steps_(total_steps), series_(std::move(earlier)) {}
 
 void Console::print(const std::string& line) {
   std::fputs((line + "\n").c_str(), stream_);
@@ -109,9 +114,7 @@ void Console::note(const std::string& text) {
 
 void Console::curve() {
   if (series_.size() < 2) return;
-  std::string title = curve_title_;
-  if (steps_before_ > 0) title += fmt::format(" (1 is step {})", steps_before_ + 1);
-  std::string drawn = draw_curve(title, series_, {.unicode = style_.unicode});
+  std::string drawn = draw_curve(curve_title_, series_, {.unicode = style_.unicode});
   if (drawn.empty()) return;
   drawn.pop_back();
   print(drawn);

@@ -24,8 +24,9 @@ ConsoleStyle console_style(std::FILE* stream);
 /// Progress of one run, printed by one rank. Writes whole lines and flushes. Not thread-safe.
 class Console {
  public:
-  /// `stream` must outlive this object. `steps_before`: steps that a resumed run has behind it.
-  Console(std::FILE* stream, ConsoleStyle style, uint64_t total_steps, uint64_t steps_before = 0);
+  /// `stream` must outlive this object. `earlier`: what a resumed run recorded before, one value per step of
+  /// headline_metric(), so that the curve shows the whole run.
+  Console(std::FILE* stream, ConsoleStyle style, uint64_t total_steps, std::vector<double> earlier = {});
 
   /// One line: step / total, reward (critic/score/mean; SFT: loss) with its change, log-prob gap
   /// (training/rollout_probs_diff_max), response length, tokens/s (perf/throughput), time left. What is
@@ -46,11 +47,13 @@ class Console {
   std::FILE* stream_;
   ConsoleStyle style_;
   uint64_t total_steps_;
-  uint64_t steps_before_;
   std::string curve_title_;
   std::vector<double> series_;
   double mean_seconds_ = 0.0;
 };
+
+/// The metric of the curve: critic/score/mean, or train/loss for SFT.
+const char* headline_metric(bool sft);
 
 /// Seconds as "48s", "12m03s", "3h07m", "2d04h".
 std::string short_duration(double seconds);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,20 @@ size_t MetricsFile::drop_after(uint64_t step) {
   write_file(path_, kept);
   open();
   return dropped;
+}
+
+std::vector<double> MetricsFile::series(const std::string& name) const {
+  const std::string text = read_file(path_);
+  std::vector<double> values;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const nlohmann::json line = nlohmann::json::parse(rest.substr(0, end), nullptr, false);
+    rest.remove_prefix(end);
+    if (!line.is_object()) continue;
+    const auto value = line.find(name);
+    if (value != line.end() && value->is_number()) values.push_back(value->get<double>());
+  }
+  return values;
 }
 
 void MetricsFile::write(uint64_t step, const MetricValues& values) {

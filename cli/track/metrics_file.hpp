@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "track/metrics.hpp"
 
@@ -23,6 +24,9 @@ class MetricsFile {
   /// For a resume from a checkpoint of `step`: drops the lines of later steps by one atomic rewrite, keeps
   /// all others byte for byte. Returns how many were dropped.
   size_t drop_after(uint64_t step);
+
+  /// The recorded values of one metric in file order, for instance to draw the curve of a resumed run whole.
+  [[nodiscard]] std::vector<double> series(const std::string& name) const;
 
   /// Appends {"step": step, ...values}. Numbers that are not finite become null.
   void write(uint64_t step, const MetricValues& values);

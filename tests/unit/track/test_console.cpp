@@ -14,7 +14,7 @@ namespace {
 template <typename Body>
 std::string printed(ConsoleStyle style, const Body& body) {
   std::FILE* file = std::tmpfile();
-  Console console(file, style, 100, 0);
+  Console console(file, style, 100);
   body(console);
   std::rewind(file);
   std::string text(1 << 16, '\0');
@@ -52,6 +52,18 @@ TEST_CASE("a terminal gets a bar and colour, plain output no escape") {
   REQUIRE(plain.find('\x1b') == std::string::npos);
   REQUIRE_THAT(plain, Catch::Contains("reward by step") && Catch::Contains("█") &&
                           Catch::Contains("held-out accuracy: 0.412 before, 0.934 after\n"));
+}
+
+TEST_CASE("a resumed run compares with and draws what was recorded before") {
+  std::FILE* file = std::tmpfile();
+  Console console(file, {}, 3, {0.0, 1.0});
+  console.step(3, {{"critic/score/mean", 0.5}}, 1.0);
+  console.curve();
+  std::rewind(file);
+  std::string text(1 << 12, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  REQUIRE_THAT(text, Catch::Contains("reward 0.5000 (-0.5000)") && Catch::Contains("1 3\n"));
 }
 
 TEST_CASE("SFT shows the loss") {

@@ -100,6 +100,17 @@ TEST_CASE("kill -9 while writing leaves whole steps, and the resumed file has ea
   for (uint64_t i = 0; i < 50; ++i) REQUIRE(steps[i] == i + 1);
 }
 
+TEST_CASE("the recorded series of a metric skips lines without it") {
+  const Folder folder;
+  MetricsFile file(folder.path / "metrics.jsonl");
+  file.write(1, {{"a", 0.5}, {"b", 1.0}});
+  file.write(2, {{"b", 2.0}});
+  file.write(3, {{"a", NAN}});
+  file.write(4, {{"a", -1.0}});
+  REQUIRE(file.series("a") == std::vector<double>{0.5, -1.0});
+  REQUIRE(file.series("c").empty());
+}
+
 TEST_CASE("a file that cannot be opened is named") {
   REQUIRE_THROWS_WITH(MetricsFile("/nonexistent/folder/metrics.jsonl"),
                       Catch::Contains("/nonexistent/folder"));

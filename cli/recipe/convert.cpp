@@ -14,14 +14,19 @@ namespace {
 
 constexpr int max_table_depth = 16;
 
+std::string article(const FieldRef& target) {
+  const std::string type = type_name(target);
+  return (type == "bytes" ? "" : type.starts_with("i") ? "an " : "a ") + type;
+}
+
 std::string example(const FieldSpec& spec, const FieldRef& target) {
   const std::string range = range_text(spec);
   if (!spec.choices.empty()) return "one of " + choices_text(spec);
-  return "write a " + type_name(target) + (range.empty() ? "" : " in " + range);
+  return "write " + article(target) + (range.empty() ? "" : " in " + range);
 }
 
 ValueFault wrong_type(const FieldSpec& spec, const FieldRef& target) {
-  return {"must be a " + type_name(target), example(spec, target)};
+  return {"must be " + article(target), example(spec, target)};
 }
 
 ValueFault check_number(double value, const FieldSpec& spec) {
@@ -35,9 +40,9 @@ ValueFault check_choice(const std::string& value, const FieldSpec& spec) {
   const std::vector<std::string> choices(spec.choices.begin(), spec.choices.end());
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return {};
   const std::vector<std::string> near = nearest_names(value, choices, 1);
-  std::string rule = "must be one of " + choices_text(spec);
+  std::string rule = (choices.size() == 1 ? "must be " : "must be one of ") + choices_text(spec);
   if (!spec.choice_reason.empty()) rule += ": " + std::string(spec.choice_reason);
-  return {rule, near.empty() ? "choose one of them" : "did you mean \"" + near.front() + "\"?"};
+  return {rule, near.empty() ? "choose " + choices_text(spec) : "did you mean \"" + near.front() + "\"?"};
 }
 
 ValueFault check_text(const std::string& value, const FieldSpec& spec) {

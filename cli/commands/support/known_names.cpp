@@ -1,11 +1,14 @@
 #include "commands/support/known_names.hpp"
 
+#include "core/models/model_config.hpp"
+#include "rewards/scorer.hpp"
+
 namespace verlc {
 
 KnownNames known_names() {
   KnownNames names;
-  names.architectures = {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"};
-  names.scorers = {"exact", "gsm8k", "math"};
+  names.architectures = supported_architectures();
+  names.scorers = make_scorer_registry().names();
   return names;
 }
 

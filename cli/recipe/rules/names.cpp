@@ -1,4 +1,4 @@
-// Names of scorers and engines, and keys that only a plugin reads.
+// Names of scorers and engines.
 #include <algorithm>
 
 #include "core/base/error.hpp"
@@ -30,12 +30,6 @@ void engines(const RuleContext& c) {
   known(c, "rollout.name", c.recipe.rollout.name, "rollout engine", c.names.rollout_engines);
 }
 
-void plugin_config(const RuleContext& c) {
-  if (c.recipe.reward.config.json.empty() || !c.recipe.reward.plugin.empty()) return;
-  c.problems.add("reward.config", "a table", "is read by a reward plugin only, and there is none",
-                 "give reward.plugin, or remove the table");
-}
-
 void plugin_or_scorer(const RuleContext& c) {
   if (c.recipe.reward.plugin.empty() || c.recipe.reward.name == "auto") return;
   c.problems.add("reward.name", c.recipe.reward.name, "reward.plugin already scores every response",
@@ -47,7 +41,6 @@ void plugin_or_scorer(const RuleContext& c) {
 void add_rules_names(RuleSet& rules) {
   rules.push_back({"scorer", {"reward.name"}, scorer});
   rules.push_back({"engines", {"actor.strategy", "rollout.name"}, engines});
-  rules.push_back({"plugin config", {"reward.config"}, plugin_config});
   rules.push_back({"plugin or scorer", {"reward.name", "reward.plugin"}, plugin_or_scorer});
 }
 

@@ -23,7 +23,7 @@ struct CheckpointSection {
 };
 
 struct ActorSection {
-  std::string strategy = "fsdp";      ///< name of the training engine
+  std::string strategy = "fsdp";    ///< name of the training engine
   int64_t ppo_mini_batch_size = 0;  ///< prompts per optimizer step, all ranks; after loading never 0
   std::optional<int64_t>
       ppo_micro_batch_size_per_gpu;           ///< sequences; set exactly when use_dynamic_bsz is false

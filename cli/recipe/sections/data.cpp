@@ -50,7 +50,9 @@ void DataSection::fields(FieldVisitor& v) {
   file_fields(*this, v);
   length_fields(*this, v);
   v.field(&prompt_key, {.key = "prompt_key", .help = "row key of the prompt: a list of messages, or text"});
-  v.field(&response_key, {.key = "response_key", .help = "row key of the answer text (SFT)"});
+  v.field(&response_key, {.key = "response_key", .help = "SFT: row key of the answer text"});
+  v.field(&messages_key,
+          {.key = "messages_key", .help = "SFT: row key of a whole conversation, used where a row has it"});
   v.field(&apply_chat_template, {.key = "apply_chat_template",
                                  .help = "render prompts by the chat template; false = raw prompt text"});
   v.field(&apply_chat_template_kwargs, {.key = "apply_chat_template_kwargs",

@@ -20,6 +20,7 @@ struct DataSection {
   std::string truncation = "error";
   std::string prompt_key = "prompt";      ///< a chat (list of messages) or a string
   std::string response_key = "response";  ///< SFT only
+  std::string messages_key = "messages";  ///< SFT only: a whole conversation
   bool apply_chat_template = true;        ///< false: the prompt is raw text
   FreeTable apply_chat_template_kwargs;   ///< scalars handed to the template
 

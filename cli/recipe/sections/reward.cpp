@@ -8,7 +8,8 @@ void RewardSection::fields(FieldVisitor& v) {
                     .path = PathKind::plugin,
                     .unset = "built-in scorers",
                     .help = "file or id of a reward plugin that scores instead"});
-  v.field(&config, {.key = "config", .help = "table handed to the plugin as JSON"});
+  v.field(&config,
+          {.key = "config", .help = "options of the scorers, or the table handed to the plugin as JSON"});
   v.field(&error_policy, {.key = "error_policy",
                           .choices = {"abort", "drop_sample", "drop_group"},
                           .help = "when a scorer fails: end the run, or leave out the sample or its group"});

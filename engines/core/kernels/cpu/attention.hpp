@@ -12,7 +12,7 @@
 namespace verlc::kernels {
 
 /// Keys per softmax block and per lane group of the K layout. Page sizes are multiples of kKeyGroup.
-inline constexpr int64_t kKeyBlock = 64;
+inline constexpr int64_t kKeyBlock = 128;
 inline constexpr int64_t kKeyGroup = 16;
 
 struct AttentionShape {

@@ -104,16 +104,20 @@ HWY_ATTR void tile_softmax(const RowTile& tile) {
   const int64_t width = round_up(tile.block->shape->head_dim, kKeyGroup);
   alignas(64) float factor[kStep] = {};
   float sums[kAttentionRows] = {};
+  // All maxima, then all exponentials: the rows are independent, and so their latencies overlap.
   for (int r = 0; r < tile.count; ++r) {
     const KeyRange range = tile.range(r);
     if (range.begin >= range.end) continue;
-    float* scores = tile.scores + r * kKeyBlock;
     float& max = state.max[tile.first + r];
-    const float best = mask_and_max(scores, range);
+    const float best = mask_and_max(tile.scores + r * kKeyBlock, range);
     const float top = best > max ? best : max;
     factor[r] = max - top;
     max = top;
-    sums[r] = exponentiate(scores, range, top);
+  }
+  for (int r = 0; r < tile.count; ++r) {
+    const KeyRange range = tile.range(r);
+    if (range.begin >= range.end) continue;
+    sums[r] = exponentiate(tile.scores + r * kKeyBlock, range, state.max[tile.first + r]);
   }
   for (int v = 0; v < kStep; v += kLanes) hn::Store(exp_softmax(d, hn::Load(d, factor + v)), d, factor + v);
   for (int r = 0; r < tile.count; ++r) {

@@ -26,17 +26,21 @@ HWY_INLINE void rows_times_keys(int rows, const float* a, ptrdiff_t a_row, const
   const TileA left{a, a_row, 1};
   const ptrdiff_t group = head_dim * kKeyGroup;
   if constexpr (kWide) {
-    const TileB<float> right{k, kKeyGroup, group};
-    const TileC c{out, kKeyBlock, kKeyGroup};
+    for (; groups >= 4; groups -= 4, k += 4 * group, out += 4 * kKeyGroup) {
+      tile_rows<4, false, float>(rows, left, TileB<float>{k, kKeyGroup, group},
+                                 TileC{out, kKeyBlock, kKeyGroup}, head_dim, false);
+    }
+    const TileB<float> rest{k, kKeyGroup, group};
+    const TileC rest_out{out, kKeyBlock, kKeyGroup};
     switch (groups) {
-      case 4:
-        return tile_rows<4, false, float>(rows, left, right, c, head_dim, false);
       case 3:
-        return tile_rows<3, false, float>(rows, left, right, c, head_dim, false);
+        return tile_rows<3, false, float>(rows, left, rest, rest_out, head_dim, false);
       case 2:
-        return tile_rows<2, false, float>(rows, left, right, c, head_dim, false);
+        return tile_rows<2, false, float>(rows, left, rest, rest_out, head_dim, false);
+      case 1:
+        return tile_rows<1, false, float>(rows, left, rest, rest_out, head_dim, false);
       default:
-        return tile_rows<1, false, float>(rows, left, right, c, head_dim, false);
+        return;
     }
   } else {
     for (int64_t g = 0; g < groups; ++g) {

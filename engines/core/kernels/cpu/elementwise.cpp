@@ -89,15 +89,25 @@ HWY_ATTR void column_sums(const float* x, int64_t num_rows, int64_t dim, int64_t
   }
 }
 
-/// Eight float64 chains over one block, then their sum.
+/// Four vectors of float64 chains over one block, then their sum, then the last elements one by one.
 HWY_ATTR double block_squares(const float* x, size_t n) {
-  double acc[8] = {};
+  const hn::CappedTag<double, 8> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  using DoubleVec = hn::Vec<decltype(d)>;
+  constexpr size_t kChains = 4;
+  const size_t lanes = hn::Lanes(d);
+  DoubleVec acc[kChains] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
   size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (int j = 0; j < 8; ++j) acc[j] += static_cast<double>(x[i + j]) * x[i + j];
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+#pragma GCC unroll 4
+    for (size_t c = 0; c < kChains; ++c) {
+      const DoubleVec value = hn::PromoteTo(d, hn::LoadU(narrow, x + i + c * lanes));
+      acc[c] = hn::MulAdd(value, value, acc[c]);
+    }
   }
-  for (int j = 0; i < n; ++i, ++j) acc[j] += static_cast<double>(x[i]) * x[i];
-  return ((acc[0] + acc[4]) + (acc[2] + acc[6])) + ((acc[1] + acc[5]) + (acc[3] + acc[7]));
+  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(acc[0], acc[1]), hn::Add(acc[2], acc[3]))));
+  for (; i < n; ++i) sum += static_cast<double>(x[i]) * x[i];
+  return sum;
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

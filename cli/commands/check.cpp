@@ -6,6 +6,7 @@
 
 #include "commands/command.hpp"
 #include "commands/support/recipe_options.hpp"
+#include "core/models/model_config.hpp"
 
 namespace verlc {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 int check(const RecipeOptions& options) {
   std::vector<std::string> notes;
   const Recipe recipe = load_recipe(options.path, load_options(options), &notes);
+  read_model_config(
+      recipe.model.path);  // refuses what the model code can't do, such as an unknown rope scaling
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
   fmt::print("{}: ok ({}, {} ranks, recipe {})\n", options.path, recipe.algorithm.name, recipe.trainer.ranks,
              hash_recipe(recipe).substr(0, 12));

@@ -15,6 +15,16 @@ if(VERLC_SANITIZE)
   target_link_options(verlc_options INTERFACE -fsanitize=${VERLC_SANITIZE})
 endif()
 
+if(VERLC_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "VERLC_FUZZ needs clang++: -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang")
+  endif()
+  target_compile_options(verlc_options INTERFACE -Wno-error -fsanitize=fuzzer-no-link,address,undefined
+    -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  target_link_options(verlc_options INTERFACE -fsanitize=address,undefined)
+  target_include_directories(verlc_options BEFORE INTERFACE ${CMAKE_SOURCE_DIR}/tests/fuzz/compat)
+endif()
+
 # verlc_library(NAME LIBS ...): a static library of every .cpp directly in this folder.
 # Sources are included as "core/base/error.hpp" or "recipe/recipe.hpp": the roots are engines/ and cli/.
 function(verlc_library name)
@@ -96,6 +106,9 @@ function(verlc_test tier area)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE VERLC_SOURCE_DIR="${CMAKE_SOURCE_DIR}" VERLC_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name} PRIVATE verlc_test_support ${ARG_LIBS})
+  if(tier STREQUAL "e2e")
+    add_dependencies(${name} verlc)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${tier} TIMEOUT ${ARG_TIMEOUT})
 endfunction()

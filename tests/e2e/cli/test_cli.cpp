@@ -44,7 +44,7 @@ class Folder {
   Folder() : path_(fs::temp_directory_path() / ("verlc_cli_" + std::to_string(::getpid()))) {
     fs::create_directories(path_);
     fs::copy(std::string(VERLC_SOURCE_DIR) + "/tests/data/golden/qwen3", path_ / "model",
-             fs::copy_options::overwrite_existing);
+             fs::copy_options::recursive);
     write("model/tokenizer.json", "{}");
     write("train.jsonl", "{}\n");
     write("good.toml",

@@ -23,8 +23,7 @@ bool has_note(const LoadedRecipe& loaded, const std::string& key) {
 TEST_CASE("batches divide over ranks, mini-batches and micro-batches") {
   const Sample s;
   CHECK(s.keys({}) == Keys{});
-  CHECK(s.keys({"trainer.ranks=5", "rollout.n=4"}) ==
-        Keys{"data.train_batch_size", "actor.ppo_mini_batch_size"});
+  CHECK(s.keys({"trainer.ranks=5", "rollout.n=4"}) == Keys{"data.train_batch_size"});
   CHECK(fix_of(s, {"trainer.ranks=3", "actor.ppo_mini_batch_size=16", "data.train_batch_size=48",
                    "rollout.n=4"}) == "actor.ppo_mini_batch_size = 15 or 18");
   CHECK(s.keys({"trainer.ranks=3", "rollout.n=6"}) == Keys{});
@@ -60,8 +59,7 @@ TEST_CASE("training samples from the whole distribution, in groups") {
 
 TEST_CASE("lengths fit the model, the budgets and the cache") {
   const Sample s;
-  CHECK(s.keys({"rollout.max_model_len=1023"}) ==
-        Keys{"rollout.max_model_len", "rollout.val_kwargs.max_new_tokens"});
+  CHECK(s.keys({"rollout.max_model_len=1023"}) == Keys{"rollout.max_model_len"});
   CHECK(s.keys({"rollout.max_model_len=1024"}) == Keys{});
   CHECK(s.keys({"rollout.max_model_len=4097"}) == Keys{"rollout.max_model_len"});
   CHECK(s.keys({"rollout.max_model_len=4096"}) == Keys{});

@@ -180,6 +180,31 @@ void bench_gemm(Executor& threads) {
   }
 }
 
+void bench_decode(Executor& threads, const AttentionShape& shape) {
+  const int64_t context = 192;
+  const int64_t batch = 64;
+  const int64_t kv = kv_page_floats(shape, context);
+  float* k = values(batch * kv);
+  float* v = values(batch * kv);
+  float* q = values(batch * shape.num_heads * shape.head_dim);
+  float* out = values(batch * shape.num_heads * shape.head_dim);
+  std::vector<float*> k_pages;
+  std::vector<float*> v_pages;
+  std::vector<AttentionSequence> sequences;
+  for (int64_t s = 0; s < batch; ++s) {
+    k_pages.push_back(k + s * kv);
+    v_pages.push_back(v + s * kv);
+  }
+  for (int64_t s = 0; s < batch; ++s) {
+    const int64_t at = s * shape.num_heads * shape.head_dim;
+    sequences.push_back({q + at, out + at, nullptr, 1, context - 1, {&k_pages[s], &v_pages[s], context}});
+  }
+  report(
+      threads, fmt::format("attention decode 64 x ctx 192 H{}/{}", shape.num_heads, shape.num_kv_heads),
+      4.0 * static_cast<double>(batch * context * shape.num_heads * shape.head_dim),
+      [&] { attention_forward(threads, shape, sequences); }, 8.0 * static_cast<double>(batch * kv));
+}
+
 void bench_attention(Executor& threads) {
   for (const AttentionShape shape :
        {AttentionShape{9, 3, 64, 0, 0.125F}, AttentionShape{14, 2, 64, 0, 0.125F}}) {
@@ -225,28 +250,7 @@ void bench_attention(Executor& threads) {
       report(threads, "attention bwd " + size, 2.5 * flops,
              [&] { attention_backward(threads, shape, q, k, v, out, dout, lse, cu, dq, dk, dv, scratch); });
     }
-    const int64_t context = 192;
-    const int64_t batch = 64;
-    const int64_t kv = kv_page_floats(shape, context);
-    float* k = values(batch * kv);
-    float* v = values(batch * kv);
-    float* q = values(batch * shape.num_heads * shape.head_dim);
-    float* out = values(batch * shape.num_heads * shape.head_dim);
-    std::vector<float*> k_pages;
-    std::vector<float*> v_pages;
-    std::vector<AttentionSequence> sequences;
-    for (int64_t s = 0; s < batch; ++s) {
-      k_pages.push_back(k + s * kv);
-      v_pages.push_back(v + s * kv);
-    }
-    for (int64_t s = 0; s < batch; ++s) {
-      const int64_t at = s * shape.num_heads * shape.head_dim;
-      sequences.push_back({q + at, out + at, nullptr, 1, context - 1, {&k_pages[s], &v_pages[s], context}});
-    }
-    report(
-        threads, fmt::format("attention decode 64 x ctx 192 H{}/{}", shape.num_heads, shape.num_kv_heads),
-        4.0 * static_cast<double>(batch * context * shape.num_heads * shape.head_dim),
-        [&] { attention_forward(threads, shape, sequences); }, 8.0 * static_cast<double>(batch * kv));
+    bench_decode(threads, shape);
   }
 }
 

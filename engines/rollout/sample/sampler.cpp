@@ -26,6 +26,14 @@ float inverse_temperature(double temperature) {
   return temperature > 0 ? 1.0F / static_cast<float>(temperature) : 1.0F;
 }
 
+Sampler::Sampler(size_t vocab) {
+  row_.reserve(vocab);
+  weights_.reserve(vocab);
+  block_sums_.reserve(vocab / static_cast<size_t>(kWeightBlock) + 1);
+  kept_.reserve(vocab);
+  penalised_.reserve(vocab);
+}
+
 SampledToken Sampler::choose(std::span<const float> logits, const SampleInput& input) {
   const float inv_temperature = inverse_temperature(input.sampling->temperature);
   const float lse =

@@ -29,6 +29,8 @@ struct SampleInput {
 /// Working memory for one thread; results do not depend on its history.
 class Sampler {
  public:
+  /// Reserves for rows of `vocab` logits, so that choose() allocates nothing.
+  explicit Sampler(size_t vocab);
   /// Order: repetition penalty (Keskar et al. 2019: positive logits divided, others multiplied), forbidden
   /// ids, temperature, min-p, top-k, top-p, then the inverse of the distribution function in vocabulary order
   /// at the first uniform number of RandomStream(seed, Purpose::sample, 0, index). Temperature 0 takes the

@@ -94,7 +94,7 @@ TEST_CASE("samples follow the filtered distribution") {
   cases[6].repetition_penalty = 0.8;
   cases[6].top_k = 40;
   cases[7].top_k = 5000;
-  Sampler sampler;
+  Sampler sampler(2000);
   for (size_t c = 0; c < cases.size(); ++c) {
     CAPTURE(c);
     const std::vector<double> p = reference(z, cases[c], seen, forbidden);
@@ -139,7 +139,7 @@ TEST_CASE("the kept set is that of the plain reference") {
 }
 
 TEST_CASE("the reported log-prob is that of the whole distribution at the temperature (T12)") {
-  Sampler sampler;
+  Sampler sampler(2000);
   const std::vector<float> logits{2, 1, 0};
   Sampling sampling;
   sampling.temperature = 0.5;
@@ -163,7 +163,7 @@ TEST_CASE("the reported log-prob is that of the whole distribution at the temper
 }
 
 TEST_CASE("temperature 0 takes the largest logit, the smallest id among equals, with log-probs at 1") {
-  Sampler sampler;
+  Sampler sampler(2000);
   Sampling sampling;
   sampling.temperature = 0;
   const SampledToken token = sampler.choose(std::vector<float>{0, 3, 1, 3}, {&sampling, 1, 0, {}, {}});
@@ -176,11 +176,11 @@ TEST_CASE("temperature 0 takes the largest logit, the smallest id among equals, 
 TEST_CASE("a choice depends on seed and index, not on what was sampled before") {
   const std::vector<float> logits = random_logits(5000, 1);
   Sampling sampling;
-  Sampler used;
+  Sampler used(1);
   for (uint64_t i = 0; i < 50; ++i) used.choose(random_logits(3000, i), {&sampling, i, i, {}, {}});
   int differing = 0;
   for (uint64_t i = 0; i < 50; ++i) {
-    Sampler fresh;
+    Sampler fresh(5000);
     const SampledToken a = used.choose(logits, {&sampling, 8, i, {}, {}});
     const SampledToken b = fresh.choose(logits, {&sampling, 8, i, {}, {}});
     REQUIRE(a.token == b.token);
@@ -191,7 +191,7 @@ TEST_CASE("a choice depends on seed and index, not on what was sampled before") 
 }
 
 TEST_CASE("broken logits are reported, masked ones are not") {
-  Sampler sampler;
+  Sampler sampler(2000);
   Sampling sampling;
   const auto valid = [&](std::vector<float> logits, std::vector<int32_t> forbidden = {}) {
     return sampler.choose(logits, {&sampling, 1, 0, {}, forbidden}).valid;

@@ -66,7 +66,6 @@ TEST_CASE("pre-tokenizers") {
         Words{"\u0120a", "\u0120b", "'s"});
   CHECK(words(R"({"type":"Metaspace","prepend_scheme":"always"})", "a b") == Words{"\u2581a", "\u2581b"});
   CHECK(words(R"({"type":"Metaspace","prepend_scheme":"never","split":false})", "a b") == Words{"a\u2581b"});
-  CHECK(words(R"({"type":"Metaspace","add_prefix_space":false})", " a") == Words{"\u2581a"});
 }
 
 TEST_CASE("UTF-8 decoding follows the maximal-subpart rule") {

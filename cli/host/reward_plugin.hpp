@@ -17,12 +17,12 @@ namespace verlc {
 struct RewardSample {
   uint64_t uid = 0;
   uint64_t group = 0;
-  std::span<const int32_t> tokens;
-  std::string_view data_source;
-  std::string_view prompt;
-  std::string_view response;
-  std::string_view reference;  ///< JSON: reward_model.ground_truth, verbatim
-  std::string_view extra;      ///< JSON: extra_info, or empty
+  std::span<const int32_t> tokens = {};
+  std::string_view data_source = {};
+  std::string_view prompt = {};
+  std::string_view response = {};
+  std::string_view reference = {};  ///< JSON: reward_model.ground_truth, verbatim
+  std::string_view extra = {};      ///< JSON: extra_info, or empty
 };
 
 struct RewardScore {

@@ -33,7 +33,7 @@ struct RolloutRequest {
   uint64_t id = 0;
   uint64_t seed = 0;
   uint64_t prefix = 0;
-  std::span<const int32_t> prompt;
+  std::span<const int32_t> prompt = {};
   const SamplingParameters* sampling = nullptr;
   int64_t priority = 0;
 };

@@ -15,13 +15,13 @@ namespace verlc {
 
 /// Sequences packed without padding; see verlc_batch. Spans are borrowed for the call.
 struct PackedBatch {
-  std::span<const int32_t> tokens;      ///< [T]
-  std::span<const int32_t> positions;   ///< [T]
-  std::span<const int32_t> cu_seqlens;  ///< [S + 1], from 0 to T
-  std::span<const uint8_t> loss_mask;   ///< [T]
-  std::span<const float> temperature;   ///< [S], or empty = 1
-  uint64_t micro_batch_sequences = 0;   ///< 0 = no limit
-  uint64_t micro_batch_tokens = 0;      ///< 0 = no limit
+  std::span<const int32_t> tokens = {};      ///< [T]
+  std::span<const int32_t> positions = {};   ///< [T]
+  std::span<const int32_t> cu_seqlens = {};  ///< [S + 1], from 0 to T
+  std::span<const uint8_t> loss_mask = {};   ///< [T]
+  std::span<const float> temperature = {};   ///< [S], or empty = 1
+  uint64_t micro_batch_sequences = 0;        ///< 0 = no limit
+  uint64_t micro_batch_tokens = 0;           ///< 0 = no limit
 };
 
 /// Fills the d_ arrays and the loss of a micro-batch. May throw: the exception passes the engine as a status

@@ -27,6 +27,9 @@ constexpr rlim_t kCaseMemory = rlim_t{8} << 30;
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_AS, &memory);
   ::setrlimit(RLIMIT_CORE, &no_core);
+  // A handler of this program would tell the plugin's crash as its own.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM})
+    ::signal(signal, SIG_DFL);
   CaseResult result;
   try {
     result = body();

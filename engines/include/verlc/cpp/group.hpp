@@ -1,6 +1,7 @@
 // Process groups of the comm service. Part of verlc/plugin.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -103,6 +104,29 @@ class Group {
       return service_->all_gather(group_, i, o, nullptr, r, e);
     });
   }
+  /// Elements per rank to send and to receive, size() of each; parts are dense and in rank order.
+  template <typename T>
+  [[nodiscard]] PendingRequest start_all_to_all(std::span<const T> in, std::span<const int64_t> send_counts,
+                                                std::span<T> out, std::span<const int64_t> receive_counts) {
+    return start(in, out, [&](const verlc_buffer* i, verlc_buffer* o, uint64_t* r, verlc_error* e) {
+      return service_->all_to_all(group_, i, send_counts.data(), o, receive_counts.data(), nullptr, r, e);
+    });
+  }
+  /// Matched by (peer, tag) in order; a group of one rank has no peer.
+  template <typename T>
+  [[nodiscard]] PendingRequest start_send(std::span<const T> data, int32_t peer, int32_t tag) {
+    const verlc_buffer buffer = buffer_of(data);
+    uint64_t request = 0;
+    call([&](verlc_error* e) { return service_->send(group_, &buffer, peer, tag, nullptr, &request, e); });
+    return {service_, group_, request};
+  }
+  template <typename T>
+  [[nodiscard]] PendingRequest start_receive(std::span<T> data, int32_t peer, int32_t tag) {
+    verlc_buffer buffer = buffer_of(std::span<const T>(data));
+    uint64_t request = 0;
+    call([&](verlc_error* e) { return service_->receive(group_, &buffer, peer, tag, nullptr, &request, e); });
+    return {service_, group_, request};
+  }
   template <typename T>
   void broadcast(std::span<T> data, int32_t root) {
     if (alone()) return;
@@ -125,7 +149,8 @@ class Group {
   template <typename T, typename Start>
   PendingRequest start(std::span<const T> in, std::span<T> out, Start&& body) {
     if (alone()) {
-      if (!in.empty() && in.data() != out.data()) std::memmove(out.data(), in.data(), in.size_bytes());
+      if (!in.empty() && in.data() != out.data())
+        std::memmove(out.data(), in.data(), std::min(in.size_bytes(), out.size_bytes()));
       return {};
     }
     const verlc_buffer from = buffer_of(in);

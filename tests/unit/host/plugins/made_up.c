@@ -39,6 +39,9 @@ static const verlc_plugin kPlugin = {VERLC_HEAD(verlc_plugin),
                                      shutdown_plugin};
 static verlc_status open_plugin(const verlc_host* host, const verlc_plugin** out, verlc_error* error) {
   (void)host;
+#if MADE_UP == 5
+  *(volatile int*)0 = 1;
+#endif
 #if MADE_UP == 4
   return verlc_fail(error, VERLC_E_STATE, "the moon is not full");
 #else

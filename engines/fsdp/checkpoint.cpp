@@ -153,6 +153,7 @@ void load_shards(const fs::path& dir, uint32_t parts, const Model& model, Sharde
 
 void load_initial_weights(const Config& config, const Model& model, ShardedUnits& units,
                           EngineServices& services) {
+  if (config.init == "none") return;
   std::optional<hf::HfCheckpoint> checkpoint;
   if (config.init == "checkpoint") {
     checkpoint = hf::HfCheckpoint::open(config.model);

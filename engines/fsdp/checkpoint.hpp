@@ -25,7 +25,7 @@ void save_shards(const std::filesystem::path& dir, uint32_t parts, const Model& 
 void load_shards(const std::filesystem::path& dir, uint32_t parts, const Model& model, ShardedUnits& units,
                  OptimizerState& optimizer);
 
-/// Fills the weights from a Hugging Face folder, or at random from its config.json.
+/// Fills the weights from a Hugging Face folder, or at random from its config.json, or not at all.
 void load_initial_weights(const Config& config, const Model& model, ShardedUnits& units,
                           EngineServices& services);
 

@@ -18,7 +18,7 @@ struct Key {
 const std::vector<Key>& keys() {
   static const std::vector<Key> list = {
       {"model", "string", "", "folder with config.json and the weights"},
-      {"init", "string", "checkpoint", "checkpoint | random"},
+      {"init", "string", "checkpoint", "checkpoint | random | none (load() brings the weights)"},
       {"seed", "integer", 1, "seed of random weights"},
       {"trainable", "boolean", true, "false: no gradients and no moments"},
       {"sharding", "string", "full", "full | grad_op | hybrid | none"},
@@ -71,11 +71,11 @@ Config parse_config(std::string_view text) {
   Config config;
   config.model = hf::json_string(json, "model", where);
   config.init = hf::json_string(json, "init", where, config.init);
-  if (config.init != "checkpoint" && config.init != "random")
+  if (config.init != "checkpoint" && config.init != "random" && config.init != "none")
     fail_input({.what = "unknown start",
                 .where = "fsdp: init",
                 .value = config.init,
-                .fix = "use checkpoint or random"});
+                .fix = "use checkpoint, random or none"});
   config.seed = static_cast<uint64_t>(hf::json_int(json, "seed", where, 1));
   config.trainable = hf::json_bool(json, "trainable", where, config.trainable);
   config.sharding = parse_sharding(hf::json_string(json, "sharding", where, "full"));

@@ -18,7 +18,7 @@ enum class Sharding {
 
 struct Config {
   std::string model;                ///< folder with config.json and, unless init is "random", the weights
-  std::string init = "checkpoint";  ///< "checkpoint" or "random"
+  std::string init = "checkpoint";  ///< "checkpoint", "random", or "none": load() brings the weights
   uint64_t seed = 1;                ///< of random weights
   bool trainable = true;            ///< false: a reference; no gradients, no moments
   Sharding sharding = Sharding::full;

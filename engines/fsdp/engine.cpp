@@ -103,11 +103,13 @@ void Engine::call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_l
   const Context context = services_.context();
   const auto num_rows = static_cast<int64_t>(pass.rows.tokens.size());
   std::vector<Tensor> seeds = {context.empty({num_rows}), Tensor()};
-  if (with_entropy) seeds[1] = context.empty({num_rows});
+  // An entropy that was only looked at costs nothing in the backward.
+  const bool use_entropy = std::any_of(d_entropy.begin(), d_entropy.end(), [](float d) { return d != 0.0f; });
+  if (use_entropy) seeds[1] = context.empty({num_rows});
   for (int64_t r = 0; r < num_rows; ++r) {
     const auto token = static_cast<size_t>(pass.rows.tokens[static_cast<size_t>(r)]);
     seeds[0].f32()[r] = d_logp[token];
-    if (with_entropy) seeds[1].f32()[r] = d_entropy[token];
+    if (use_entropy) seeds[1].f32()[r] = d_entropy[token];
   }
   pass.tape.backward(pass.out, seeds);
 }

@@ -1,0 +1,70 @@
+#include "pipeline/run_record.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.hpp"
+
+namespace verlc::pipeline {
+namespace {
+
+bool logs_to(const Recipe& recipe, const char* name) {
+  const std::vector<std::string>& loggers = recipe.trainer.logger;
+  return std::find(loggers.begin(), loggers.end(), name) != loggers.end();
+}
+
+std::string manifest_text(const Recipe& recipe, Session& session) {
+  const nlohmann::json manifest = {{"verlc", VERLC_VERSION},
+                                   {"recipe", hash_recipe(recipe)},
+                                   {"ranks", session.rank().size},
+                                   {"threads_per_rank", session.rank().threads},
+                                   {"host", session.rank().host}};
+  return manifest.dump(1) + "\n";
+}
+
+}  // namespace
+
+RunRecord::RunRecord(const Recipe& recipe, Session& session) : recipe_(recipe), session_(session) {}
+
+void RunRecord::begin(uint64_t total_steps, uint64_t steps_done) {
+  if (!session_.is_root()) return;
+  const RunFolder folder(recipe_.run_folder());
+  std::filesystem::create_directories(folder.root());
+  write_file(folder.resolved_recipe(), dump_recipe(recipe_));
+  write_file(folder.manifest(), manifest_text(recipe_, session_));
+  if (logs_to(recipe_, "file")) {
+    file_ = std::make_unique<MetricsFile>(folder.metrics());
+    file_->drop_after(steps_done);
+  }
+  if (logs_to(recipe_, "console")) {
+    ConsoleStyle style = console_style(stdout);
+    style.color = style.color || session_.rank().terminal;
+    // The curve of a resumed run shows what was recorded before it.
+    std::vector<double> earlier;
+    if (file_) earlier = file_->series(headline_metric(recipe_.is_sft()));
+    console_ = std::make_unique<Console>(stdout, style, total_steps, std::move(earlier));
+  }
+}
+
+void RunRecord::step(uint64_t step, const MetricValues& values, double seconds) {
+  if (file_) file_->write(step, values);
+  if (console_) console_->step(step, values, seconds);
+}
+
+void RunRecord::note(const std::string& text) {
+  if (console_) console_->note(text);
+}
+
+void RunRecord::sync() {
+  if (file_) file_->sync();
+}
+
+void RunRecord::end(const std::string& accuracy_name, std::optional<double> before,
+                    std::optional<double> after) {
+  sync();
+  if (!console_) return;
+  console_->curve();
+  if (before && after) console_->before_after(accuracy_name, *before, *after);
+}
+
+}  // namespace verlc::pipeline

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <unordered_map>
+#include <span>
 
 #include "core/base/error.hpp"
 #include "core/text/model.hpp"
@@ -15,6 +14,15 @@
 
 namespace verlc::text {
 namespace {
+
+constexpr size_t kLongWord = 32;  ///< symbols; shorter words merge in one go
+
+char32_t last_code_point(std::string_view token) {
+  if (token.empty()) return 0;
+  size_t at = token.size() - 1;
+  while (at > 0 && (static_cast<unsigned char>(token[at]) & 0xC0) == 0x80) --at;
+  return decode_at(token, at).value;
+}
 
 struct Options {
   std::string prefix;  ///< continuing_subword_prefix
@@ -46,7 +54,7 @@ struct Candidate {
 
 class Bpe : public Model {
  public:
-  Bpe(StringIndex vocab, PairTable merges, Options options);
+  Bpe(StringIndex vocab, PairTable merges, PairTable joints, Options options);
   void encode(std::string_view word, std::vector<int32_t>& ids) const override;
   [[nodiscard]] const StringIndex& vocab() const override { return vocab_; }
 
@@ -54,22 +62,33 @@ class Bpe : public Model {
   [[nodiscard]] int32_t id_of_character(std::string_view character, char32_t value) const;
   void split_symbols(std::string_view word, std::vector<Symbol>& symbols) const;
   bool append_byte_tokens(std::string_view character, std::vector<Symbol>& symbols) const;
-  void merge(std::vector<Symbol>& symbols) const;
+  void merge(std::span<Symbol> symbols) const;
+  void merge_long(std::vector<Symbol>& symbols) const;
 
   StringIndex vocab_;
   PairTable merges_;
   Options options_;
+  struct Edges {
+    char32_t first, last;
+  };
+  std::vector<Edges> edges_;                ///< first and last code point of an id's token
+  PairTable joints_;                        ///< (last, first) code points between the parts of any merge
   std::vector<int32_t> characters_;         ///< ids of code points below 0x10000, -1 for none
   std::array<int32_t, 256> byte_tokens_{};  ///< ids of "<0xAB>", -1 for none
   WordCache cache_;
 };
 
-Bpe::Bpe(StringIndex vocab, PairTable merges, Options options)
-    : vocab_(std::move(vocab)), merges_(std::move(merges)), options_(std::move(options)) {
+Bpe::Bpe(StringIndex vocab, PairTable merges, PairTable joints, Options options)
+    : vocab_(std::move(vocab)),
+      merges_(std::move(merges)),
+      options_(std::move(options)),
+      joints_(std::move(joints)) {
   characters_.assign(0x10000, -1);
+  edges_.resize(static_cast<size_t>(vocab_.end_id()));
   for (int32_t id = 0; id < vocab_.end_id(); ++id) {
     const std::string_view token = vocab_.token(id);
     const CodePoint point = decode_at(token, 0);
+    edges_[static_cast<size_t>(id)] = {point.value, last_code_point(token)};
     if (!token.empty() && point.size == token.size() && point.value < characters_.size()) {
       characters_[point.value] = id;
     }
@@ -91,7 +110,7 @@ void Bpe::encode(std::string_view word, std::vector<int32_t>& ids) const {
   if (cache_.find(word, ids)) return;
   std::vector<Symbol> symbols;
   split_symbols(word, symbols);
-  merge(symbols);
+  symbols.size() > kLongWord ? merge_long(symbols) : merge(symbols);
   const size_t before = ids.size();
   for (const Symbol& symbol : symbols) {
     if (symbol.alive) ids.push_back(symbol.id);
@@ -149,7 +168,22 @@ void Bpe::split_symbols(std::string_view word, std::vector<Symbol>& symbols) con
   flush();
 }
 
-void Bpe::merge(std::vector<Symbol>& symbols) const {
+void Bpe::merge_long(std::vector<Symbol>& symbols) const {
+  // No merge reaches over a place whose two characters no merge joins, so what lies between such places
+  // merges by itself: the same result with small heaps.
+  size_t begin = 0;
+  for (size_t i = 1; i <= symbols.size(); ++i) {
+    if (i < symbols.size()) {
+      const char32_t left = edges_[static_cast<size_t>(symbols[i - 1].id)].last;
+      const char32_t right = edges_[static_cast<size_t>(symbols[i].id)].first;
+      if (joints_.find(static_cast<int32_t>(left), static_cast<int32_t>(right)).rank >= 0) continue;
+    }
+    merge(std::span(symbols).subspan(begin, i - begin));
+    begin = i;
+  }
+}
+
+void Bpe::merge(std::span<Symbol> symbols) const {
   const auto count = static_cast<int32_t>(symbols.size());
   if (count < 2) return;
   std::vector<Candidate> heap;
@@ -186,6 +220,20 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
     if (left.previous >= 0) offer(left.previous, top.position);
     if (left.next >= 0) offer(top.position, left.next);
   }
+}
+
+/// Where merges can happen at all: code points that stand at the seam of a merge.
+PairTable collect_joints(const ModelTables& tables, const Options& options) {
+  PairTable joints(tables.merges.size());
+  for (const auto& [left, right] : tables.merges) {
+    const size_t skip = right.starts_with(options.prefix) ? options.prefix.size() : 0;
+    const char32_t first = decode_at(right, skip).value;
+    joints.set(static_cast<int32_t>(last_code_point(left)), static_cast<int32_t>(first), {0, 0});
+    if (skip > 0)
+      joints.set(static_cast<int32_t>(last_code_point(left)), static_cast<int32_t>(decode_at(right, 0).value),
+                 {0, 0});
+  }
+  return joints;
 }
 
 PairTable read_merges(const JsonField& field, const ModelTables& tables, const Options& options) {
@@ -227,7 +275,9 @@ std::unique_ptr<Model> read_bpe(const JsonField& field, ModelTables tables) {
     if (options.unknown < 0) field.at("unk_token").broken("this token is not in the vocabulary");
   }
   PairTable merges = read_merges(field, tables, options);
-  return std::make_unique<Bpe>(std::move(tables.vocab), std::move(merges), std::move(options));
+  PairTable joints = collect_joints(tables, options);
+  return std::make_unique<Bpe>(std::move(tables.vocab), std::move(merges), std::move(joints),
+                               std::move(options));
 }
 
 }  // namespace verlc::text

@@ -86,3 +86,16 @@ TEST_CASE("token ids equal the tokenizers package") {
     CHECK(tally.texts == corpus.size());
   }
 }
+
+TEST_CASE("a rendered Llama 3.1 chat begins with one BOS (traps B10)") {
+  const auto raw = golden::find_tokenizer("llama3_1");
+  if (!raw) return;
+  const auto tokenizer = text::Tokenizer::from_json(*raw, {}, "llama3_1");
+  const std::string rendered = "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>";
+  const auto ids = tokenizer.encode(rendered, false);
+  REQUIRE(ids.size() > 2);
+  CHECK(ids[0] == 128000);
+  CHECK(ids[1] == 128006);
+  CHECK(tokenizer.encode("hi", true).front() == 128000);
+  CHECK(tokenizer.encode("hi", false).front() != 128000);
+}

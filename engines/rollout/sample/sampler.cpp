@@ -6,7 +6,6 @@
 
 #include "core/base/rng.hpp"
 #include "core/kernels/cpu/vocab.hpp"
-#include "rollout/sample/filter.hpp"
 #include "rollout/sample/softmax_weights.hpp"
 
 namespace verlc::rollout {
@@ -74,7 +73,7 @@ int32_t Sampler::draw(std::span<const float> logits, const SampleInput& input, f
   softmax_weights(logits.data(), vocab, inv_temperature, max, weights_.data(), block_sums_.data());
   const double uniform = RandomStream(input.seed, Purpose::sample, 0, input.index).uniform();
   if (!filters(*input.sampling)) return draw_from_blocks(uniform);
-  keep_tokens(weights_, *input.sampling, kept_);
+  filter_.keep(weights_, *input.sampling, kept_);
   return draw_from_kept(uniform);
 }
 

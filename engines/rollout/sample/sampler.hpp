@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "rollout/sample/filter.hpp"
 #include "rollout/schedule/request.hpp"
 
 namespace verlc::rollout {
@@ -29,7 +30,7 @@ struct SampleInput {
 /// Working memory for one thread; results do not depend on its history.
 class Sampler {
  public:
-  /// Reserves for rows of `vocab` logits, so that choose() allocates nothing.
+  /// Reserves for rows of `vocab` logits, so that choose() hardly allocates.
   explicit Sampler(size_t vocab);
   /// Order: repetition penalty (Keskar et al. 2019: positive logits divided, others multiplied), forbidden
   /// ids, temperature, min-p, top-k, top-p, then the inverse of the distribution function in vocabulary order
@@ -46,6 +47,7 @@ class Sampler {
   std::vector<float> row_;
   std::vector<float> weights_;
   std::vector<float> block_sums_;
+  TokenFilter filter_;
   std::vector<int32_t> kept_;
   std::vector<uint8_t> penalised_;
 };

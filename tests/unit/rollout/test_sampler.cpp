@@ -130,7 +130,7 @@ TEST_CASE("the kept set is that of the plain reference") {
     const float max = *std::max_element(logits.begin(), logits.end());
     for (size_t i = 0; i < vocab; ++i) weights[i] = std::exp(logits[i] - max);
     std::vector<int32_t> kept;
-    keep_tokens(weights, sampling, kept);
+    TokenFilter().keep(weights, sampling, kept);
     std::vector<int32_t> expected;
     for (size_t i = 0; i < vocab; ++i)
       if (p[i] > 0) expected.push_back(static_cast<int32_t>(i));

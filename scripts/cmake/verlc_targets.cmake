@@ -111,4 +111,8 @@ function(verlc_test tier area)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${tier} TIMEOUT ${ARG_TIMEOUT})
+  # Tests that start ranks don't run beside others on two cores.
+  if(tier MATCHES "^(dist|e2e)$")
+    set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+  endif()
 endfunction()

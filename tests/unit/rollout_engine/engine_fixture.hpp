@@ -41,7 +41,6 @@ class TestEngine {
   TestEngine& operator=(const TestEngine&) = delete;
   ~TestEngine() {
     if (engine != nullptr) api->destroy(engine);
-    plugin_->shutdown(plugin_->self, nullptr);
   }
 
   Outcome create(const Json& config) {
@@ -146,7 +145,9 @@ class TestEngine {
 
  private:
   void open(FakeHost& host) {
-    REQUIRE(open_plugin(host.table(), &plugin_, nullptr) == VERLC_OK);
+    const verlc_plugin* plugin = nullptr;
+    REQUIRE(open_plugin(host.table(), &plugin, nullptr) == VERLC_OK);
+    plugin_.reset(plugin);
     api = static_cast<const verlc_rollout_api*>(plugin_->capability(plugin_->self, VERLC_CAPABILITY_ROLLOUT));
     REQUIRE(api != nullptr);
   }
@@ -178,7 +179,11 @@ class TestEngine {
     to.cancel_scope = from.cancel_scope;
   }
 
-  const verlc_plugin* plugin_ = nullptr;
+  /// Shut down even when the constructor fails: the next test's host would not be the one in use otherwise.
+  struct Shutdown {
+    void operator()(const verlc_plugin* plugin) const { plugin->shutdown(plugin->self, nullptr); }
+  };
+  std::unique_ptr<const verlc_plugin, Shutdown> plugin_;
 };
 
 }  // namespace verlc::rollout::test

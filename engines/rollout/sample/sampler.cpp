@@ -80,6 +80,7 @@ int32_t Sampler::draw(std::span<const float> logits, const SampleInput& input, f
 int32_t Sampler::draw_from_blocks(double uniform) const {
   double total = 0;
   for (const float sum : block_sums_) total += sum;
+  if (!(total > 0)) return kNone;
   double left = uniform * total;
   size_t block = 0;
   for (size_t b = 0; b < block_sums_.size(); ++b) {

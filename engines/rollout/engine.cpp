@@ -61,11 +61,9 @@ ModelText read_model_text(const std::filesystem::path& folder) {
 }
 
 Engine::Engine(const plugin::Host& host, const RolloutConfig& config)
-    : host_(host),
-      host_memory_(host.memory()),
-      memory_(host_memory_),
-      threads_(host.threads()),
-      context_{memory_, threads_},
+    : services_(host),
+      memory_(services_.memory()),
+      context_{memory_, services_.threads()},
       config_(config),
       model_(read_model_config(config.model)),
       text_(read_model_text(config.model)),
@@ -75,7 +73,7 @@ Engine::Engine(const plugin::Host& host, const RolloutConfig& config)
       runner_(context_, model_, weights_, cache_),
       scheduler_(scheduler_limits(config, cache_plan_)),
       queue_(kMaxUnfinished),
-      samplers_(static_cast<size_t>(threads_.threads()),
+      samplers_(static_cast<size_t>(context_.threads.threads()),
                 Sampler(static_cast<size_t>(model_.config().vocab))) {
   if (config.load_format == "auto") weights_.load(config.model);
   if (config.load_format == "dummy") weights_.load_random(static_cast<uint64_t>(config.seed));
@@ -138,7 +136,7 @@ void Engine::require_serving() const {
 }
 
 void Engine::stop_if_cancelled() const {
-  for (const auto& [scope, count] : cancel_scopes_) host_.stop_if_cancelled(scope);
+  for (const auto& [scope, count] : cancel_scopes_) services_.host().stop_if_cancelled(scope);
 }
 
 void Engine::step() {
@@ -163,7 +161,7 @@ void Engine::sample_rows(const StepPlan& plan, const Tensor& logits) {
   sampled_.resize(rows.size());
   const auto vocab = static_cast<size_t>(model_.config().vocab);
   const auto tasks = std::min(samplers_.size(), rows.size());
-  threads_.for_each(static_cast<int>(tasks), [&](int task) {
+  context_.threads.for_each(static_cast<int>(tasks), [&](int task) {
     for (auto r = static_cast<size_t>(task); r < rows.size(); r += tasks) {
       const Sequence& sequence = *rows[r];
       SampleInput input;
@@ -283,7 +281,9 @@ std::vector<Engine::Usage> Engine::memory_usage() const {
   for (size_t i = 0; i < kNumCategories; ++i) {
     const auto category = static_cast<Category>(i);
     if (memory_.peak(category) == 0) continue;
-    result.push_back({host_memory_.host_category(category), memory_.now(category), memory_.peak(category)});
+    const std::string name(category_name(category));
+    result.push_back(
+        {services_.host().memory_category(name.c_str()), memory_.now(category), memory_.peak(category)});
   }
   return result;
 }

@@ -6,11 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "core/memory/host_allocator.hpp"
+#include "core/services/engine_services.hpp"
 #include "core/text/tokenizer.hpp"
 #include "rollout/config.hpp"
 #include "rollout/counting_allocator.hpp"
-#include "rollout/host_executor.hpp"
 #include "rollout/request_queue.hpp"
 #include "rollout/runner.hpp"
 #include "rollout/sample/sampler.hpp"
@@ -70,10 +69,8 @@ class Engine {
   void finish(Sequence& sequence, Finish reason);
   void start_over();
 
-  plugin::Host host_;
-  HostAllocator host_memory_;
+  EngineServices services_;
   CountingAllocator memory_;
-  HostExecutor threads_;
   Context context_;
   RolloutConfig config_;
   Model model_;

@@ -38,7 +38,8 @@ void RunRecord::begin(uint64_t total_steps, uint64_t steps_done) {
   }
   if (logs_to(recipe_, "console")) {
     ConsoleStyle style = console_style(stdout);
-    style.color = style.color || session_.rank().terminal;
+    // mpirun gives its ranks a terminal of its own: only the launcher knows where their lines go.
+    style.color = style.color && session_.rank().terminal;
     // The curve of a resumed run shows what was recorded before it.
     std::vector<double> earlier;
     if (file_) earlier = file_->series(headline_metric(recipe_.is_sft()));

@@ -78,6 +78,15 @@ Engine::Engine(const plugin::Host& host, const RolloutConfig& config)
   if (config.load_format == "auto") weights_.load(config.model);
   if (config.load_format == "dummy") weights_.load_random(static_cast<uint64_t>(config.seed));
   cache_.allocate();
+  const int64_t positions = cache_plan_.num_pages * cache_plan_.page_size;
+  services_.host().log(
+      1, "rollout",
+      fmt::format(
+          "cache of {} pages of {} tokens = {} tokens, {:.1f} MiB; at most {} sequences of {} tokens at once",
+          cache_plan_.num_pages, cache_plan_.page_size, positions,
+          static_cast<double>(cache_plan_.num_pages * cache_plan_.page_bytes(model_.config().num_layers)) /
+              (1 << 20),
+          config.max_num_seqs, cache_plan_.max_model_len));
 }
 
 size_t Engine::submit(std::span<const verlc_request* const> requests) {

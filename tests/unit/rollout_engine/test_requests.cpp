@@ -2,6 +2,7 @@
 #include <set>
 #include <thread>
 
+#include "rollout/request_queue.hpp"
 #include "unit/rollout_engine/engine_fixture.hpp"
 #include "unit/rollout_engine/reference.hpp"
 
@@ -155,4 +156,20 @@ TEST_CASE("poll keeps its time and capacity") {
   REQUIRE(responses.size() == 2);
   REQUIRE(engine.poll(responses, -1, 1).status == VERLC_OK);
   REQUIRE(responses.size() == 3);
+}
+
+TEST_CASE("a full queue takes the first requests; a finished one makes room and frees its id") {
+  RequestQueue queue(2);
+  std::vector<Request> requests = make_requests(112, 1, 3, 5, 5);
+  REQUIRE(queue.submit(requests) == 2);
+  REQUIRE(queue.submit({requests[2]}) == 0);
+  REQUIRE_THROWS_AS(queue.submit({requests[0]}), plugin::Failure);
+  const std::vector<uint64_t> ids{requests[0].id, requests[2].id};
+  queue.abort(ids);
+  queue.finished(requests[0].id);
+  REQUIRE(queue.submit({requests[2], requests[0]}) == 1);
+  const RequestQueue::Arrivals arrivals = queue.take();
+  REQUIRE(arrivals.requests.size() == 3);
+  REQUIRE(arrivals.aborts.empty());
+  REQUIRE(queue.num_unfinished() == 2);
 }

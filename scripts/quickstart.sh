@@ -10,6 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*"; }
 
+umask 022  # verlc loads no engine from a folder that others can write to
 scripts/install.sh --build
 say "building (some minutes the first time)"
 log="$(mktemp)"

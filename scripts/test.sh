@@ -40,12 +40,16 @@ done
 
 step() { printf '\n== %s (%(%H:%M:%S)T)\n' "$*" -1; }
 jobs="${VERLC_JOBS:-$(nproc)}"
+umask 022  # verlc loads no engine from a folder that others can write to
 if [[ "$install" == 1 ]]; then scripts/install.sh; fi
 
 step "build: preset $preset, $jobs jobs"
 cmake --preset "$preset" >"/tmp/verlc-configure.$$" 2>&1 || { cat "/tmp/verlc-configure.$$"; exit 1; }
 rm -f "/tmp/verlc-configure.$$"
 cmake --build --preset "$preset" -j "$jobs"
+
+refused="$("build/$preset/bin/verlc" plugins list | grep '^refused' || true)"
+[[ -z "$refused" ]] || printf 'test: the tests of the program will fail here:\n%s\n' "$refused" >&2
 
 failed=()
 if [[ "$lint" == 1 ]]; then

@@ -67,7 +67,8 @@ void RolloutStage::require(RolloutState wanted, const char* operation) const {
 
 std::string RolloutStage::update_weights(TrainEngine& trainer, uint64_t version, uint64_t bucket_bytes) {
   if (state_ == RolloutState::updating) require(RolloutState::serving, "update its weights");
-  if (state_ == RolloutState::asleep) engine_->wake(VERLC_PART_PARAM);
+  const bool was_asleep = state_ == RolloutState::asleep;
+  if (was_asleep) engine_->wake(VERLC_PART_PARAM);
   state_ = RolloutState::updating;
   WeightsDigest sent;
   WeightUpdate update(*engine_, version);
@@ -82,7 +83,7 @@ std::string RolloutStage::update_weights(TrainEngine& trainer, uint64_t version,
               .where = "weight update " + std::to_string(version),
               .value = "trainer " + sent.hex() + ", rollout " + held,
               .fix = {}});
-  engine_->wake(VERLC_PART_KV);
+  if (was_asleep) engine_->wake(VERLC_PART_KV);
   state_ = RolloutState::serving;
   version_ = version;
   return held;

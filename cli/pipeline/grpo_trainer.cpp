@@ -122,7 +122,9 @@ int GrpoTrainer::run() {
     const uint64_t step = sampler_.steps_done() + 1;
     if (!train_step(step)) {
       save(step - 1);
-      record_.note(fmt::format("stopped before step {}; checkpoint of step {} is written", step, step - 1));
+      record_.note(step == 1 ? std::string("stopped before the first step; there is nothing to save")
+                             : fmt::format("stopped before step {}; checkpoint of step {} is written", step,
+                                           step - 1));
       return 130;
     }
     resume_state_ = state();

@@ -159,24 +159,24 @@ TEST_CASE("gemm: rows have the same bits for every M, thread count and form") {
   });
 }
 
-TEST_CASE("gemm: accumulating halves of the reduction continues the chain") {
+TEST_CASE("gemm: a reduction cut at a multiple of 128 and accumulated gives the same bits") {
   InlineExecutor one;
   on_every_target([&](const std::string&) {
     const int64_t rows = 13;
     const int64_t outputs = 50;
     const Problem whole = make_problem(rows, outputs, 333, 4);
-    Problem first{rows, outputs, 100, {}, {}, {}, {}};
-    Problem second{rows, outputs, 233, {}, {}, {}, {}};
+    Problem first{rows, outputs, 128, {}, {}, {}, {}};
+    Problem second{rows, outputs, 205, {}, {}, {}, {}};
     const auto take = [](const Floats& x, int64_t count, int64_t from, int64_t depth) {
       Floats y;
       for (int64_t i = 0; i < count; ++i)
         y.insert(y.end(), x.begin() + i * 333 + from, x.begin() + i * 333 + from + depth);
       return y;
     };
-    first.left = take(whole.left, rows, 0, 100);
-    first.right = take(whole.right, outputs, 0, 100);
-    second.left = take(whole.left, rows, 100, 233);
-    second.right = take(whole.right, outputs, 100, 233);
+    first.left = take(whole.left, rows, 0, 128);
+    first.right = take(whole.right, outputs, 0, 128);
+    second.left = take(whole.left, rows, 128, 205);
+    second.right = take(whole.right, outputs, 128, 205);
     for (const Form form : kForms) {
       second.start = multiply(one, first, form, false, false);
       REQUIRE(same_bits(multiply(one, second, form, true, false), multiply(one, whole, form, false, false)));

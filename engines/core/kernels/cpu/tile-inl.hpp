@@ -1,7 +1,8 @@
 // The one micro-kernel of every matrix product, attention included, compiled once per target:
 //   c[r][v] (+)= sum over k in order of a[r][k] * b[k][v],   r < R rows, v < NV vectors,
-// one fused multiply-add chain per element (unfused on the portable target), so R, NV and the caller do not
-// matter.
+// in segments of kSegment steps from k = 0: each is one fused multiply-add chain from 0 (unfused on the portable
+// target), and the segments are added in order. So R, NV and the caller do not matter, as long as callers cut k only
+// at multiples of kSegment; and the rounding error grows with the segment's length instead of k's.
 #if defined(VERLC_KERNELS_TILE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef VERLC_KERNELS_TILE_INL_HPP
 #undef VERLC_KERNELS_TILE_INL_HPP
@@ -24,6 +25,8 @@ using FloatVec = hn::Vec<FloatTag>;
 inline constexpr int kLanes = HWY_MIN(16, HWY_LANES(float));
 /// Registers decide the tile: 32 of 16 lanes, or 16 of fewer.
 inline constexpr bool kWide = kLanes == 16;
+/// Steps of one chain.
+inline constexpr int64_t kSegment = 128;
 
 HWY_INLINE FloatVec load_b(FloatTag d, const float* p) {
   return hn::LoadU(d, p);
@@ -53,39 +56,39 @@ struct TileC {
 template <int R, int NV, bool kPrefetch, typename T>
 HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
   const FloatTag d;
-  FloatVec acc[R][NV];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
-  }
-  if (from_c) {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c.p + r * c.row + v * c.vec);
-    }
-  }
   const float* pa = a.p;
   const T* pb = b.p;
-  for (int64_t i = 0; i < k; ++i, pa += a.k, pb += b.k) {
-    FloatVec bv[NV];
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) {
-      bv[v] = load_b(d, pb + v * b.vec);
-      if (kPrefetch) hwy::Prefetch(pb + v * b.vec + 1536 / sizeof(T));
-    }
+  for (int64_t k0 = 0; k0 < k || k0 == 0; k0 += kSegment) {
+    const int64_t steps = HWY_MIN(kSegment, k - k0);
+    FloatVec acc[R][NV];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const FloatVec av = hn::Set(d, pa[r * a.row]);
 #pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
     }
-  }
+    for (int64_t i = 0; i < steps; ++i, pa += a.k, pb += b.k) {
+      FloatVec bv[NV];
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < NV; ++v) {
+        bv[v] = load_b(d, pb + v * b.vec);
+        if (kPrefetch) hwy::Prefetch(pb + v * b.vec + 1536 / sizeof(T));
+      }
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) hn::StoreU(acc[r][v], d, c.p + r * c.row + v * c.vec);
+      for (int r = 0; r < R; ++r) {
+        const FloatVec av = hn::Set(d, pa[r * a.row]);
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+      }
+    }
+    const bool add = from_c || k0 > 0;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) {
+        float* out = c.p + r * c.row + v * c.vec;
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, out), acc[r][v]) : acc[r][v], d, out);
+      }
+    }
   }
 }
 

@@ -50,19 +50,20 @@ HWY_INLINE void rows_times_keys(int rows, const float* a, ptrdiff_t a_row, const
   }
 }
 
-/// c[r][0 .. width) += sum over `steps` in order of a[r][step] * b[step][0 .. width); rows of c hold width
+/// c[r][0 .. width) += sum over `steps` in order of a[r][step] * b[step][0 .. width), one chain
+/// that may be cut anywhere (pages and masks do); rows of c hold width
 /// rounded up to 16 floats. At most kAttentionRows rows.
 HWY_ATTR inline void rows_times_rows(int rows, TileA a, const float* b, ptrdiff_t b_row, int64_t steps,
                                      int64_t width, float* c, ptrdiff_t c_row) {
   constexpr int64_t kColumns = kAttentionVecs * kLanes;
   int64_t j = 0;
   for (; j + kColumns <= width; j += kColumns) {
-    tile_rows<kAttentionVecs, false, float>(rows, a, TileB<float>{b + j, b_row, kLanes},
-                                            TileC{c + j, c_row, kLanes}, steps, true);
+    tile_rows<kAttentionVecs, false, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
+                                                  TileC{c + j, c_row, kLanes}, steps, true);
   }
   for (; j + kStep <= width; j += kStep) {
-    tile_rows<kStepVecs, false, float>(rows, a, TileB<float>{b + j, b_row, kLanes},
-                                       TileC{c + j, c_row, kLanes}, steps, true);
+    tile_rows<kStepVecs, false, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
+                                             TileC{c + j, c_row, kLanes}, steps, true);
   }
   if (j == width) return;
   // The last columns go through a padded copy: nothing is read beyond a row.
@@ -71,9 +72,9 @@ HWY_ATTR inline void rows_times_rows(int rows, TileA a, const float* b, ptrdiff_
     const int64_t count = std::min(kKeyBlock, steps - first);
     for (int64_t s = 0; s < count; ++s)
       padded_tail(b + (first + s) * b_row + j, width - j, 0.0F, padded + s * kStep);
-    tile_rows<kStepVecs, false, float>(rows, TileA{a.p + first * a.k, a.row, a.k},
-                                       TileB<float>{padded, kStep, kLanes}, TileC{c + j, c_row, kLanes},
-                                       count, true);
+    tile_rows<kStepVecs, false, float, true>(rows, TileA{a.p + first * a.k, a.row, a.k},
+                                             TileB<float>{padded, kStep, kLanes}, TileC{c + j, c_row, kLanes},
+                                             count, true);
   }
 }
 

@@ -1,8 +1,9 @@
 // The one micro-kernel of every matrix product, attention included, compiled once per target:
 //   c[r][v] (+)= sum over k in order of a[r][k] * b[k][v],   r < R rows, v < NV vectors,
-// in segments of kSegment steps from k = 0: each is one fused multiply-add chain from 0 (unfused on the portable
-// target), and the segments are added in order. So R, NV and the caller do not matter, as long as callers cut k only
-// at multiples of kSegment; and the rounding error grows with the segment's length instead of k's.
+// in segments of kSegment steps from k = 0: each is one fused multiply-add chain from 0 (unfused on the
+// portable target), and the segments are added in order. So R, NV and the caller do not matter, as long as
+// callers cut k only at multiples of kSegment; and the rounding error grows with the segment's length instead
+// of k's.
 #if defined(VERLC_KERNELS_TILE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef VERLC_KERNELS_TILE_INL_HPP
 #undef VERLC_KERNELS_TILE_INL_HPP
@@ -53,72 +54,89 @@ struct TileC {
   ptrdiff_t row, vec;
 };
 
+/// acc += a * b over `steps` steps, one chain per element; moves both operands on.
 template <int R, int NV, bool kPrefetch, typename T>
+HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb, TileA a, TileB<T> b,
+                          int64_t steps) {
+  const FloatTag d;
+  for (int64_t i = 0; i < steps; ++i, pa += a.k, pb += b.k) {
+    FloatVec bv[NV];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      bv[v] = load_b(d, pb + v * b.vec);
+      if (kPrefetch) hwy::Prefetch(pb + v * b.vec + 1536 / sizeof(T));
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const FloatVec av = hn::Set(d, pa[r * a.row]);
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+    }
+  }
+}
+
+/// kChain: instead of segments, one chain over all k that goes on from c when from_c. It may be cut anywhere.
+template <int R, int NV, bool kPrefetch, typename T, bool kChain>
 HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
   const FloatTag d;
   const float* pa = a.p;
   const T* pb = b.p;
-  for (int64_t k0 = 0; k0 < k || k0 == 0; k0 += kSegment) {
-    const int64_t steps = HWY_MIN(kSegment, k - k0);
+  const int64_t segment = kChain ? k : kSegment;
+  for (int64_t k0 = 0; k0 < k || k0 == 0; k0 += segment) {
+    const bool onto_c = from_c || k0 > 0;
     FloatVec acc[R][NV];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
     }
-    for (int64_t i = 0; i < steps; ++i, pa += a.k, pb += b.k) {
-      FloatVec bv[NV];
-#pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) {
-        bv[v] = load_b(d, pb + v * b.vec);
-        if (kPrefetch) hwy::Prefetch(pb + v * b.vec + 1536 / sizeof(T));
-      }
+    if (kChain && onto_c) {
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const FloatVec av = hn::Set(d, pa[r * a.row]);
 #pragma GCC unroll 16
-        for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+        for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c.p + r * c.row + v * c.vec);
       }
     }
-    const bool add = from_c || k0 > 0;
+    run_chain<R, NV, kPrefetch, T>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0));
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
         float* out = c.p + r * c.row + v * c.vec;
-        hn::StoreU(add ? hn::Add(hn::LoadU(d, out), acc[r][v]) : acc[r][v], d, out);
+        hn::StoreU(!kChain && onto_c ? hn::Add(hn::LoadU(d, out), acc[r][v]) : acc[r][v], d, out);
       }
     }
+    if (kChain) return;
   }
 }
 
 /// tile() for a number of rows known at run time, at most 8 (6 with four vectors, 4 with 16 registers).
-template <int NV, bool kPrefetch, typename T>
+template <int NV, bool kPrefetch, typename T, bool kChain = false>
 HWY_ATTR void tile_rows(int rows, TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
   switch (rows) {
     case 1:
-      return tile<1, NV, kPrefetch, T>(a, b, c, k, from_c);
+      return tile<1, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
     case 2:
-      return tile<2, NV, kPrefetch, T>(a, b, c, k, from_c);
+      return tile<2, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
     case 3:
-      return tile<3, NV, kPrefetch, T>(a, b, c, k, from_c);
+      return tile<3, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
     case 4:
-      return tile<4, NV, kPrefetch, T>(a, b, c, k, from_c);
+      return tile<4, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
     default:
       break;
   }
   if constexpr (kWide) {
     switch (rows) {
       case 5:
-        return tile<5, NV, kPrefetch, T>(a, b, c, k, from_c);
+        return tile<5, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
       case 6:
-        return tile<6, NV, kPrefetch, T>(a, b, c, k, from_c);
+        return tile<6, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
       default:
         break;
     }
     if constexpr (NV <= 3) {
-      if (rows == 7) return tile<7, NV, kPrefetch, T>(a, b, c, k, from_c);
-      if (rows == 8) return tile<8, NV, kPrefetch, T>(a, b, c, k, from_c);
+      if (rows == 7) return tile<7, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+      if (rows == 8) return tile<8, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
     }
   }
 }

@@ -21,9 +21,12 @@ int number_after(const std::string& text, const std::string& key) {
 }
 
 bool is_own_chatter(const std::string& text) {
-  return text.find("more process") != std::string::npos &&
-         text.find("sent help message") != std::string::npos;
+  const auto has = [&](const char* words) { return text.find(words) != std::string::npos; };
+  return (has("more process") && has("sent help message")) ||
+         (text.starts_with("[") && (has("ORTE_ERROR_LOG") || has("orte_base_help_aggregate")));
 }
+
+constexpr std::string_view kFault = "error: rank ";
 
 }  // namespace
 
@@ -55,7 +58,11 @@ void JobOutput::line(const std::string& text) {
     banners_ += text + "\n";
     return;
   }
-  if (text.starts_with("rank ")) told_ = true;
+  const bool fault = text.starts_with(kFault);
+  told_ = told_ || fault;
+  // A fault that every rank meets is told once, without regard to the rank's number.
+  const size_t colon = fault ? text.find(": ", kFault.size()) : std::string::npos;
+  if (told_ && !told_lines_.insert(colon == std::string::npos ? text : text.substr(colon)).second) return;
   const std::string whole = text + "\n";
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,7 @@ class JobOutput {
   void finish();
   /// The rank that mpirun saw die of a signal.
   [[nodiscard]] std::optional<KilledRank> killed() const { return killed_; }
-  /// A rank told why it failed ("rank 1: ...").
+  /// A rank told why it failed ("error: rank 1: ...").
   [[nodiscard]] bool told() const { return told_; }
   /// What mpirun itself said between its lines of dashes.
   [[nodiscard]] const std::string& banners() const { return banners_; }
@@ -32,6 +33,7 @@ class JobOutput {
   std::string banners_;
   bool inside_banner_ = false;
   bool told_ = false;
+  std::set<std::string> told_lines_;  // from the first fault on, without the rank's number
   std::optional<KilledRank> killed_;
 };
 

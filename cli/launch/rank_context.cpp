@@ -83,7 +83,7 @@ void require_equal(const std::vector<std::string>& values, const std::string& na
 }
 
 int end_job(RankContext& context, int code, const std::string& reason) {
-  std::fprintf(stderr, "rank %d: %s\n", context.rank, reason.c_str());
+  std::fprintf(stderr, "error: rank %d: %s\n", context.rank, reason.c_str());
   std::fflush(nullptr);
   context.world->abort(code, reason);
   return code;

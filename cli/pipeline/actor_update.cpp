@@ -59,9 +59,8 @@ ActorUpdate::ActorUpdate(const Recipe& recipe, Session& session, TrainEngine& en
   params_.kl_loss_type = parse_kl(actor.kl_loss_type, "actor.kl_loss_type");
 }
 
-// The gap between sampling and training, token by token: 0 when both do the same arithmetic.
-static void put_gap(std::span<const float> logp, std::span<const float> rollout,
-                    std::span<const uint8_t> mask, Metrics& metrics) {
+void put_rollout_gap(std::span<const float> logp, std::span<const float> rollout,
+                     std::span<const uint8_t> mask, Metrics& metrics) {
   double largest = 0, sum = 0, largest_logp = 0;
   size_t count = 0;
   for (size_t t = 0; t < mask.size(); ++t) {
@@ -98,7 +97,7 @@ void ActorUpdate::micro_loss(const PackedSamples& part, const GlobalCounts& coun
   const LossResult result = actor_loss(input, params_, gradients);
   micro.loss = result.loss;
   metrics.put_parts(result.metrics);
-  if (measure_gap) put_gap(input.logp, input.old_logp, input.layout.mask, metrics);
+  if (measure_gap) put_rollout_gap(input.logp, input.old_logp, input.layout.mask, metrics);
 }
 
 // Sequences whose every loss token has advantage 0 add nothing to the gradient when no other term needs them.
@@ -166,8 +165,10 @@ MetricValues ActorUpdate::run(uint64_t step, const PackedSamples& batch, std::sp
       const auto end = std::upper_bound(mini.begin(), mini.end(), int64_t{m});
       const PackedSamples part =
           slice(batch, static_cast<size_t>(begin - mini.begin()), static_cast<size_t>(end - mini.begin()));
-      // Only before the first update do trainer and rollout hold the same weights.
-      MetricValues values = one_step(part, step, updates.empty());
+      // Only before the first update do trainer and rollout hold the same weights; with recomputed old
+      // log-probs the gap was measured against those.
+      const bool measure_gap = updates.empty() && recipe_.actor.old_log_prob != "recompute";
+      MetricValues values = one_step(part, step, measure_gap);
       updates.push_back(std::move(values));
     }
   }

@@ -40,6 +40,11 @@ class MiniBatches {
   int64_t batch_size_, mini_;
 };
 
+/// training/rollout_probs_diff_* and rollout_logp_diff_max: the gap between sampling and training over the
+/// loss tokens, 0 when both do the same arithmetic on the same weights. All [T].
+void put_rollout_gap(std::span<const float> logp, std::span<const float> rollout,
+                     std::span<const uint8_t> mask, Metrics& metrics);
+
 class ActorUpdate {
  public:
   /// `recipe` must outlive this object.

@@ -153,6 +153,8 @@ void GrpoTrainer::log_probs(Step& step) {
                 .where = "actor.old_log_prob",
                 .value = "verify",
                 .fix = "set it to recompute to train on all the same, and report this as a fault"});
+    if (recipe_.actor.old_log_prob == "recompute")
+      put_rollout_gap(again, packed.old_logp, packed.mask, step.metrics);
     packed.old_logp = std::move(again);
     step.seconds["timing_s/old_log_prob"] = watch.seconds();
   }

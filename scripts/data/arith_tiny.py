@@ -1,77 +1,68 @@
 #!/usr/bin/env python3
-"""Writes the quickstart's rows, recipes/data/arith_{sft,train,heldout}.jsonl: two-operand additions and subtractions.
+"""Writes the quickstart's rows, recipes/data/arith_{sft,train,heldout}.jsonl: two-operand additions "07+15=22".
 
-    scripts/data/arith_tiny.py [--max-left 99] [--max-right 9] [--sft 600] [--heldout 200] [--train 1155] [--seed 1]
-                               [--operators +-] [--out recipes/data]
+    scripts/data/arith_tiny.py [--max 29] [--heldout 150] [--copies 6] [--slip 0.55] [--seed 1] [--out recipes/data]
 
-Every problem LEFT+RIGHT or LEFT-RIGHT with 0 <= LEFT <= max-left, 0 <= RIGHT <= max-right and an answer >= 0 is drawn
-at most once, so no problem of one file is in another. Rows of `sft` are a user's "17+5=" and an assistant's "22";
-rows of the others are in verl's schema and are read by the exact scorer. The same arguments give the same bytes.
+Every problem LEFT+RIGHT with 0 <= LEFT, RIGHT <= max is either held out or not; no held-out problem is in another file.
+`sft` has each of the others `copies` times: it teaches the format and the digits, but, like a careless pupil, forgets the
+carry or makes one where there is none in a share `slip` of its rows, so that imitation alone ends with the wrong answer
+about as often as with the right one. `train` has the same problems in verl's schema with the right answer as the label,
+read by the exact scorer; `heldout` likewise. The same arguments give the same bytes.
 """
 
 import argparse
 import json
 import pathlib
 import random
-import sys
 
 
-def all_problems(max_left, max_right, operators):
-    """Every (text, answer), in one fixed order."""
-    problems = []
-    for operator in operators:
-        for left in range(max_left + 1):
-            for right in range(max_right + 1):
-                value = left + right if operator == "+" else left - right
-                if value >= 0:
-                    problems.append((f"{left}{operator}{right}=", str(value)))
-    return problems
+def slipped(left, right):
+    """The sum with its carry forgotten, or with one too many."""
+    carries = left % 10 + right % 10 >= 10
+    return left + right + (-10 if carries else 10)
 
 
-def sft_row(problem):
-    text, answer = problem
-    return {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]}
+def prompt(left, right):
+    return f"{left:02d}+{right:02d}="
 
 
-def rl_row(split, index, problem):
-    text, answer = problem
+def rl_row(split, index, left, right):
     return {
         "data_source": "arith_tiny",
-        "prompt": [{"role": "user", "content": text}],
+        "prompt": prompt(left, right),
         "ability": "math",
-        "reward_model": {"style": "rule", "ground_truth": answer},
+        "reward_model": {"style": "rule", "ground_truth": f"{left + right:02d}"},
         "extra_info": {"split": split, "index": index},
     }
 
 
-def write_jsonl(path, rows):
+def write(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    print(f"arith_tiny: wrote {len(rows)} rows to {path} ({path.stat().st_size / 1024:.0f} KB)")
+    print(f"arith_tiny: wrote {len(rows)} rows to {path} ({path.stat().st_size // 1024} KB)")
 
 
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--max-left", type=int, default=99)
-    parser.add_argument("--max-right", type=int, default=9)
-    parser.add_argument("--operators", default="+-", choices=("+-", "+", "-"))
-    parser.add_argument("--sft", type=int, default=600)
-    parser.add_argument("--heldout", type=int, default=200)
-    parser.add_argument("--train", type=int, default=1155)
+    parser.add_argument("--max", type=int, default=29, help="largest operand")
+    parser.add_argument("--heldout", type=int, default=150)
+    parser.add_argument("--copies", type=int, default=6, help="rows of sft for each problem")
+    parser.add_argument("--slip", type=float, default=0.55, help="share of wrong answers in sft")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=pathlib.Path, default=root / "recipes/data")
     args = parser.parse_args()
-    problems = all_problems(args.max_left, args.max_right, args.operators)
-    asked = args.sft + args.heldout + args.train
-    if asked > len(problems):
-        sys.exit(f"arith_tiny: {asked} rows asked, but these ranges have only {len(problems)} problems")
-    random.Random(args.seed).shuffle(problems)
-    heldout, rest = problems[:args.heldout], problems[args.heldout:]
-    sft, train = rest[:args.sft], rest[args.sft:args.sft + args.train]
+    draw = random.Random(args.seed)
+    problems = [(left, right) for left in range(args.max + 1) for right in range(args.max + 1)]
+    draw.shuffle(problems)
+    heldout, known = problems[: args.heldout], problems[args.heldout :]
+    sft = []
+    for left, right in known * args.copies:
+        answer = slipped(left, right) if draw.random() < args.slip else left + right
+        sft.append({"prompt": prompt(left, right), "response": f"{answer:02d}"})
     args.out.mkdir(parents=True, exist_ok=True)
-    write_jsonl(args.out / "arith_sft.jsonl", [sft_row(p) for p in sft])
-    for split, part in (("train", train), ("heldout", heldout)):
-        write_jsonl(args.out / f"arith_{split}.jsonl", [rl_row(split, i, p) for i, p in enumerate(part)])
+    write(args.out / "arith_sft.jsonl", sft)
+    write(args.out / "arith_train.jsonl", [rl_row("train", i, *p) for i, p in enumerate(known)])
+    write(args.out / "arith_heldout.jsonl", [rl_row("heldout", i, *p) for i, p in enumerate(heldout)])
 
 
 if __name__ == "__main__":

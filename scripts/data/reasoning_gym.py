@@ -2,7 +2,8 @@
 """Writes rows in verl's schema from the PyPI package reasoning-gym, train and held-out apart.
 
     scripts/data/reasoning_gym.py [--task chain_sum] [--train 2000] [--heldout 200] [--seed 1] [--set KEY=VALUE ...]
-                                  [--style work|answer|instruct] [--out data/reasoning_gym]
+                                  [--style work|answer|instruct] [--examples 3]
+                                  [--out data/reasoning_gym]
 
 Tasks: chain_sum, basic_arithmetic, gsm_symbolic. `--set` gives a parameter of the task's own configuration
 (min_terms, max_digits, difficulty, ...). Train and held-out never share a question. The same arguments give the same
@@ -65,11 +66,11 @@ def fail(message):
     sys.exit(f"reasoning_gym: {message}")
 
 
-def make_prompt(task, style, question):
+def make_prompt(task, style, question, examples):
     if style == "instruct":
         return [{"role": "user", "content": INSTRUCTION.format(question)}]
     messages = [{"role": "system", "content": SYSTEM}]
-    for expression, answer in EXAMPLES:
+    for expression, answer in EXAMPLES[:examples]:
         messages.append({"role": "user", "content": QUESTION_FORMS[task].format(expression)})
         messages.append({"role": "assistant", "content": STYLES[style].format(expression, answer)})
     return [*messages, {"role": "user", "content": question}]
@@ -93,10 +94,10 @@ def questions(task, parameters, seed):
     fail(f"{task} with {parameters} has only {len(seen)} distinct questions; ask for fewer rows or widen it")
 
 
-def row(task, style, split, index, question, answer):
+def row(task, style, examples, split, index, question, answer):
     return {
         "data_source": f"reasoning_gym/{task}",
-        "prompt": make_prompt(task, style, question),
+        "prompt": make_prompt(task, style, question, examples),
         "ability": "math",
         "reward_model": {"style": "rule", "ground_truth": answer},
         "extra_info": {"split": split, "index": index, "question": question, "answer": answer},
@@ -132,13 +133,15 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="parameter of the task")
     parser.add_argument("--style", choices=sorted(STYLES), default="work")
+    parser.add_argument("--examples", type=int, default=len(EXAMPLES), choices=range(1, len(EXAMPLES) + 1),
+                        help="worked examples in the prompt")
     parser.add_argument("--out", type=pathlib.Path, default=root / "data/reasoning_gym")
     args = parser.parse_args()
     source = questions(args.task, {**TASKS[args.task], **parse_parameters(args.set)}, args.seed)
     args.out.mkdir(parents=True, exist_ok=True)
     # Held-out first, so that a larger train set keeps the same held-out rows.
     for split, count in (("heldout", args.heldout), ("train", args.train)):
-        rows = [row(args.task, args.style, split, i, *next(source)) for i in range(count)]
+        rows = [row(args.task, args.style, args.examples, split, i, *next(source)) for i in range(count)]
         write_jsonl(args.out / f"{split}.jsonl", rows)
 
 

@@ -138,6 +138,7 @@ MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, boo
   const PackedSamples reduced = skip ? without_zero_advantages(part) : PackedSamples();
   const PackedSamples& used = skip ? reduced : part;
   const MicroLimits limits = actor_limits(recipe_);
+  metrics.declare("actor/entropy", MetricKind::sum);  // a rank without tokens has no entropy to tell of
   engine_.forward_backward(used.batch(limits.sequences, limits.tokens), true, [&](verlc_micro_batch& micro) {
     micro_loss(used, counts, micro, measure_gap, metrics);
   });

@@ -77,10 +77,12 @@ void Engine::call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_l
                        void* loss_context, double* loss_sum) {
   const size_t count = part.token_end - part.token_begin;
   const bool with_entropy = pass.out[1].value().defined();
-  std::vector<float> logp(count, 0.0f), d_logp(count, 0.0f), entropy, d_entropy;
+  // Never NULL, also without tokens: NULL says that something was not asked for.
+  const size_t room = std::max<size_t>(count, 1);
+  std::vector<float> logp(room, 0.0f), d_logp(room, 0.0f), entropy, d_entropy;
   if (with_entropy) {
-    entropy.assign(count, 0.0f);
-    d_entropy.assign(count, 0.0f);
+    entropy.assign(room, 0.0f);
+    d_entropy.assign(room, 0.0f);
   }
   for (size_t r = 0; r < pass.rows.tokens.size(); ++r) {
     const auto token = static_cast<size_t>(pass.rows.tokens[r]);

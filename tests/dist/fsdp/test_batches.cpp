@@ -164,6 +164,36 @@ TEST_CASE("A7 A9: ranks run equally many micro-batches, also one without tokens"
   }
 }
 
+TEST_CASE("a loss gets its arrays as asked for, also where there are no tokens") {
+  struct Seen {
+    size_t calls = 0, wrong = 0;
+    bool wanted = false;
+    static verlc_status look(void* context, verlc_micro_batch* micro, verlc_error*) noexcept {
+      auto& seen = *static_cast<Seen*>(context);
+      ++seen.calls;
+      const bool right = micro->logp != nullptr && micro->d_logp != nullptr && micro->value == nullptr &&
+                         (micro->entropy != nullptr) == seen.wanted &&
+                         (micro->d_entropy != nullptr) == seen.wanted;
+      seen.wrong += right ? 0 : 1;
+      return VERLC_OK;
+    }
+  };
+  const Sequences all = random_sequences(1, kVocab, 12, 10);
+  for (const bool wanted : {false, true}) {
+    std::vector<Seen> seen(2);
+    on_ranks(2, gradient_config("qwen3"), [&](Rank& rank) {
+      Seen& own_seen = seen[static_cast<size_t>(rank.rank())];
+      own_seen.wanted = wanted;
+      const Sequences own = rank.own(all);
+      rank.engine().forward_backward(own.batch(), wanted, Seen::look, &own_seen);
+    });
+    for (const Seen& each : seen) {
+      CHECK(each.calls == 1);
+      CHECK(each.wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("an empty step leaves the weights and is no fault") {
   Config config = gradient_config("qwen3");
   config.weight_decay = 0;

@@ -154,8 +154,8 @@ std::string recipe(const std::string& name) {
   return std::string(VERLC_SOURCE_DIR) + "/tests/e2e/recipes/" + name + ".toml";
 }
 
-fs::path tiny_model() {
-  return fs::path(VERLC_SOURCE_DIR) / "recipes/models/arith-tiny";
+fs::path rows(const std::string& name) {
+  return fs::path(VERLC_SOURCE_DIR) / "tests/e2e/recipes" / (name + ".jsonl");
 }
 
 fs::path reward_plugin() {

@@ -70,8 +70,8 @@ Result run(const std::vector<std::string>& arguments, JobOptions options = {});
 
 /// tests/e2e/recipes/NAME.toml.
 std::string recipe(const std::string& name);
-/// The folder of the tiny model's configuration and tokenizer.
-fs::path tiny_model();
+/// The rows that those recipes read: tests/e2e/recipes/NAME.jsonl.
+fs::path rows(const std::string& name);
 /// The example reward plugin, as built.
 fs::path reward_plugin();
 /// "train", the recipe, --ranks, --set each; output goes below `out`.

@@ -116,7 +116,7 @@ TEST_CASE("a rank that hangs is named by the others", "[faults]") {
 TEST_CASE("a fault of one rank ends the job with its reason", "[faults]") {
   const Scratch scratch;
   // Row 16 alone has a reference that the plugin can't read; one of the two ranks draws it.
-  std::string rows = read_file(fs::path(VERLC_SOURCE_DIR) / "recipes/data/arith_train.jsonl");
+  std::string rows = read_file(e2e::rows("grpo_rows"));
   const size_t end = rows.find('\n');
   rows.resize(end + 1);
   std::string all;

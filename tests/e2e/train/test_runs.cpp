@@ -77,6 +77,28 @@ TEST_CASE("GRPO runs on 1, 2 and 4 ranks with the same samples", "[runs]") {
   }
 }
 
+TEST_CASE("ranks that draw no prompt of a mini-batch, and none of the held-out rows, join", "[runs]") {
+  const Scratch scratch;
+  std::vector<nlohmann::json> expected;
+  for (const int ranks : {1, 4}) {
+    INFO(ranks << " ranks");
+    const fs::path out = scratch.path() / std::to_string(ranks);
+    const Result result =
+        run(train_plugin(ranks, out,
+                         {"actor.ppo_mini_batch_size=2", "actor.use_kl_loss=true", "data.val_max_samples=3",
+                          "data.val_files=[\"" + rows("grpo_rows").string() + "\"]"}));
+    INFO(result.output);
+    REQUIRE(result.code == 0);
+    const std::vector<nlohmann::json> metrics = read_jsonl(out / "plugin/metrics.jsonl");
+    REQUIRE(metrics.size() == 4);
+    if (ranks == 1) expected = metrics;
+    CHECK(metrics[0]["val-core/reward/mean@1"].get<double>() ==
+          Approx(expected[0]["val-core/reward/mean@1"].get<double>()));
+    for (const char* name : {"critic/score/mean", "actor/grad_norm", "actor/entropy", "actor/pg_loss"})
+      CHECK(metrics[1][name].get<double>() == Approx(expected[1][name].get<double>()).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("SFT's losses agree over ranks", "[runs]") {
   const Scratch scratch;
   std::vector<nlohmann::json> expected;
@@ -161,11 +183,11 @@ TEST_CASE("one thread and two, one page size and another: the same run", "[runs]
 
 TEST_CASE("a built-in scorer, validation before and after, export, score and generate", "[runs]") {
   const Scratch scratch;
-  const fs::path out = scratch.path() / "out", heldout = fs::path(VERLC_SOURCE_DIR) / "recipes/data";
+  const fs::path out = scratch.path() / "out";
   const Result result =
       run(train(recipe("grpo"), 2, out,
-                {"data.val_files=[\"" + (heldout / "arith_heldout.jsonl").string() + "\"]",
-                 "data.val_max_samples=9", "data.val_batch_size=4", "trainer.test_freq=2"}));
+                {"data.val_files=[\"" + rows("grpo_rows").string() + "\"]", "data.val_max_samples=9",
+                 "data.val_batch_size=4", "trainer.test_freq=2"}));
   INFO(result.output);
   REQUIRE(result.code == 0);
   CHECK(result.output.find("held-out accuracy") != std::string::npos);
@@ -187,8 +209,9 @@ TEST_CASE("a built-in scorer, validation before and after, export, score and gen
     CHECK(read_file(entry.path()) == read_file(exported / entry.path().filename()));
   }
 
-  const fs::path rows = scratch.write("rows.jsonl", "{\"text\": \"12+3=15\"}\n{\"token_ids\": [1, 9, 10]}\n");
-  const Result scoring = run({"score", "--model", exported.string(), "--input", rows.string(), "--output",
+  const fs::path texts =
+      scratch.write("rows.jsonl", "{\"text\": \"12+3=15\"}\n{\"token_ids\": [1, 9, 10]}\n");
+  const Result scoring = run({"score", "--model", exported.string(), "--input", texts.string(), "--output",
                               (scratch.path() / "scores.jsonl").string()});
   INFO(scoring.output);
   REQUIRE(scoring.code == 0);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "core/base/file.hpp"
 
@@ -22,6 +24,17 @@ std::string manifest_text(const Recipe& recipe, Session& session) {
   return manifest.dump(1) + "\n";
 }
 
+// Lines of `text` that are not in `other`: what a resumed run does differently from the run it goes on with.
+std::vector<std::string> new_lines(const std::string& text, const std::string& other) {
+  std::set<std::string> known;
+  std::string line;
+  for (std::istringstream stream(other); std::getline(stream, line);) known.insert(line);
+  std::vector<std::string> found;
+  for (std::istringstream stream(text); std::getline(stream, line);)
+    if (!known.contains(line)) found.push_back(line);
+  return found;
+}
+
 }  // namespace
 
 RunRecord::RunRecord(const Recipe& recipe, Session& session) : recipe_(recipe), session_(session) {}
@@ -30,7 +43,11 @@ void RunRecord::begin(uint64_t total_steps, uint64_t steps_done) {
   if (!session_.is_root()) return;
   const RunFolder folder(recipe_.run_folder());
   std::filesystem::create_directories(folder.root());
-  write_file(folder.resolved_recipe(), dump_recipe(recipe_));
+  const std::string resolved = dump_recipe(recipe_);
+  std::vector<std::string> changed;
+  if (steps_done > 0 && std::filesystem::exists(folder.resolved_recipe()))
+    changed = new_lines(resolved, read_file(folder.resolved_recipe()));
+  write_file(folder.resolved_recipe(), resolved);
   write_file(folder.manifest(), manifest_text(recipe_, session_));
   if (logs_to(recipe_, "file")) {
     file_ = std::make_unique<MetricsFile>(folder.metrics());
@@ -44,6 +61,7 @@ void RunRecord::begin(uint64_t total_steps, uint64_t steps_done) {
     std::vector<double> earlier;
     if (file_) earlier = file_->series(headline_metric(recipe_.is_sft()));
     console_ = std::make_unique<Console>(stdout, style, total_steps, std::move(earlier));
+    for (const std::string& line : changed) console_->note("changed since the checkpoint: " + line);
   }
 }
 

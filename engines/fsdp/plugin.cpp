@@ -1,7 +1,7 @@
 // fsdp.so: the training engine behind the plugin ABI.
 #include "verlc/plugin.hpp"
 
-#include "core/base/error.hpp"
+#include "core/base/engine_guard.hpp"
 #include "fsdp/engine.hpp"
 #include "fsdp/estimate.hpp"
 
@@ -14,36 +14,9 @@ namespace {
 
 plugin::PluginTable& table();
 
-verlc_status status_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::input:
-      return VERLC_E_CONFIG;
-    case ErrorKind::fit:
-      return VERLC_E_MEMORY_HOST;
-    case ErrorKind::run:
-      break;
-  }
-  return VERLC_E_IO;
-}
-
-// plugin::guard, with the kinds of Error told apart. `kind` marks failures that leave the engine unusable.
-template <typename Body>
-verlc_status guarded(verlc_error* error, uint32_t kind, Body&& body) noexcept {
-  return plugin::guard(error, [&]() -> verlc_status {
-    try {
-      return body();
-    } catch (const Error& fault) {
-      throw plugin::Failure(status_of(fault.kind()), fault.what(), kind);
-    } catch (const plugin::Failure& failure) {
-      throw plugin::Failure(failure.status(), failure.what(),
-                            failure.kind() | (failure.status() == VERLC_E_ARGUMENT ? 0 : kind));
-    }
-  });
-}
-
 verlc_status create(void*, verlc_string config, const verlc_topology* topology, verlc_train** out,
                     verlc_error* error) noexcept {
-  return guarded(error, 0, [&] {
+  return engine_guard(error, [&] {
     *out = new verlc_train{Engine(parse_config(plugin::to_view(config)), table().host(), *topology)};
     return VERLC_OK;
   });
@@ -55,7 +28,7 @@ void destroy(verlc_train* train) noexcept {
 
 verlc_status estimate_bytes(void*, verlc_string config, verlc_string workload, verlc_sink sink, void* context,
                             verlc_error* error) noexcept {
-  return guarded(error, 0, [&] {
+  return engine_guard(error, [&] {
     plugin::send_to_sink(sink, context, 0,
                          estimate(parse_config(plugin::to_view(config)), plugin::to_view(workload)));
     return VERLC_OK;
@@ -64,7 +37,7 @@ verlc_status estimate_bytes(void*, verlc_string config, verlc_string workload, v
 
 verlc_status forward_logp(verlc_train* train, const verlc_batch* batch, float* logp, float* entropy,
                           float* value, verlc_error* error) noexcept {
-  return guarded(error, 0, [&] {
+  return engine_guard(error, [&] {
     if (value != nullptr) throw plugin::Failure(VERLC_E_UNSUPPORTED, "a language model has no values");
     train->engine.forward_logp(read_batch(*batch, train->engine.model().config().vocab), logp, entropy);
     return VERLC_OK;
@@ -74,23 +47,29 @@ verlc_status forward_logp(verlc_train* train, const verlc_batch* batch, float* l
 verlc_status forward_backward(verlc_train* train, const verlc_batch* batch, int32_t need_entropy,
                               verlc_loss_callback loss, void* context, double* loss_sum,
                               verlc_error* error) noexcept {
-  return guarded(error, VERLC_ERROR_DEAD, [&] {
-    const Batch checked = read_batch(*batch, train->engine.model().config().vocab);
-    const double sum = train->engine.forward_backward(checked, need_entropy != 0, loss, context);
-    if (loss_sum != nullptr) *loss_sum = sum;
-    return VERLC_OK;
-  });
+  return engine_guard(
+      error,
+      [&] {
+        const Batch checked = read_batch(*batch, train->engine.model().config().vocab);
+        const double sum = train->engine.forward_backward(checked, need_entropy != 0, loss, context);
+        if (loss_sum != nullptr) *loss_sum = sum;
+        return VERLC_OK;
+      },
+      VERLC_ERROR_DEAD);
 }
 
 verlc_status optimizer_step(verlc_train* train, verlc_optimizer_step* step, verlc_error* error) noexcept {
-  return guarded(error, VERLC_ERROR_DEAD, [&] {
-    train->engine.optimizer_step(*step);
-    return VERLC_OK;
-  });
+  return engine_guard(
+      error,
+      [&] {
+        train->engine.optimizer_step(*step);
+        return VERLC_OK;
+      },
+      VERLC_ERROR_DEAD);
 }
 
 verlc_status zero_grad(verlc_train* train, verlc_error* error) noexcept {
-  return guarded(error, 0, [&] {
+  return engine_guard(error, [&] {
     train->engine.zero_grad();
     return VERLC_OK;
   });
@@ -102,7 +81,7 @@ verlc_status move_parts(verlc_train*, uint32_t, verlc_error*) noexcept {
 }
 
 verlc_status export_begin(verlc_train* train, uint64_t bucket_bytes, verlc_error* error) noexcept {
-  return guarded(error, 0, [&] {
+  return engine_guard(error, [&] {
     train->engine.export_begin(bucket_bytes);
     return VERLC_OK;
   });
@@ -110,7 +89,7 @@ verlc_status export_begin(verlc_train* train, uint64_t bucket_bytes, verlc_error
 
 verlc_status export_next(verlc_train* train, const verlc_named_tensor** out, uint32_t capacity,
                          uint32_t* count, verlc_error* error) noexcept {
-  return guarded(error, 0, [&]() -> verlc_status {
+  return engine_guard(error, [&]() -> verlc_status {
     *count = 0;
     if (capacity == 0) throw plugin::Failure(VERLC_E_ARGUMENT, "capacity must be positive");
     const std::vector<const verlc_named_tensor*> bucket = train->engine.export_next(capacity);
@@ -121,17 +100,20 @@ verlc_status export_next(verlc_train* train, const verlc_named_tensor** out, uin
 }
 
 verlc_status save(verlc_train* train, verlc_string dir, uint32_t parts, verlc_error* error) noexcept {
-  return guarded(error, 0, [&] {
+  return engine_guard(error, [&] {
     train->engine.save(std::string(plugin::to_view(dir)), parts);
     return VERLC_OK;
   });
 }
 
 verlc_status load(verlc_train* train, verlc_string dir, uint32_t parts, verlc_error* error) noexcept {
-  return guarded(error, VERLC_ERROR_DEAD, [&] {
-    train->engine.load(std::string(plugin::to_view(dir)), parts);
-    return VERLC_OK;
-  });
+  return engine_guard(
+      error,
+      [&] {
+        train->engine.load(std::string(plugin::to_view(dir)), parts);
+        return VERLC_OK;
+      },
+      VERLC_ERROR_DEAD);
 }
 
 std::string describe() {

@@ -1,6 +1,6 @@
 #include "rollout/api.hpp"
 
-#include "core/base/error.hpp"
+#include "core/base/engine_guard.hpp"
 #include "rollout/engine.hpp"
 #include "rollout/estimate.hpp"
 
@@ -12,30 +12,6 @@ namespace verlc::rollout {
 namespace {
 
 using plugin::Failure;
-
-verlc_status status_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::input:
-      return VERLC_E_CONFIG;
-    case ErrorKind::fit:
-      return VERLC_E_MEMORY_HOST;
-    case ErrorKind::run:
-      return VERLC_E_IO;
-  }
-  return VERLC_E_INTERNAL;
-}
-
-/// plugin::guard, with the project's own faults turned into their status.
-template <typename Body>
-verlc_status guarded(verlc_error* error, Body&& body) noexcept {
-  return plugin::guard(error, [&] {
-    try {
-      return body();
-    } catch (const Error& fault) {
-      throw Failure(status_of(fault.kind()), fault.what());
-    }
-  });
-}
 
 void require_argument(bool holds, const char* rule) {
   if (!holds) throw Failure(VERLC_E_ARGUMENT, rule);
@@ -55,7 +31,7 @@ int64_t budget_left(const plugin::Host& host) {
 
 verlc_status create(void*, verlc_string config, const verlc_topology* topology, verlc_rollout** out,
                     verlc_error* error) noexcept {
-  return guarded(error, [&] {
+  return engine_guard(error, [&] {
     require_argument(out != nullptr, "create: no place for the result");
     const plugin::Host& host = table().host();
     host.require_all();
@@ -75,7 +51,7 @@ void destroy(verlc_rollout* rollout) noexcept {
 
 verlc_status estimate(void*, verlc_string config, verlc_string workload, verlc_sink sink, void* context,
                       verlc_error* error) noexcept {
-  return guarded(error, [&] {
+  return engine_guard(error, [&] {
     const std::string json = estimate_rollout(parse_rollout_config(plugin::to_view(config)),
                                               plugin::to_view(workload), budget_left(table().host()));
     plugin::send_to_sink(sink, context, 0, json);
@@ -84,7 +60,7 @@ verlc_status estimate(void*, verlc_string config, verlc_string workload, verlc_s
 
 verlc_status submit(verlc_rollout* rollout, const verlc_request* const* requests, uint32_t count,
                     uint32_t* accepted, verlc_error* error) noexcept {
-  return guarded(error, [&]() -> verlc_status {
+  return engine_guard(error, [&]() -> verlc_status {
     require_argument(accepted != nullptr, "submit: no place for the number accepted");
     *accepted = static_cast<uint32_t>(rollout->engine.submit({requests, count}));
     return *accepted < count ? VERLC_AGAIN : VERLC_OK;
@@ -93,7 +69,7 @@ verlc_status submit(verlc_rollout* rollout, const verlc_request* const* requests
 
 verlc_status poll(verlc_rollout* rollout, verlc_completion* const* out, uint32_t capacity, uint32_t* count,
                   int64_t timeout_ns, verlc_error* error) noexcept {
-  return guarded(error, [&]() -> verlc_status {
+  return engine_guard(error, [&]() -> verlc_status {
     require_argument(count != nullptr && capacity > 0, "poll: no place for a result");
     *count = 0;
     for (uint32_t i = 0; i < capacity; ++i)
@@ -129,38 +105,38 @@ void release(verlc_rollout*, verlc_completion* const* completions, uint32_t coun
 
 verlc_status abort_requests(verlc_rollout* rollout, const uint64_t* ids, uint32_t count,
                             verlc_error* error) noexcept {
-  return guarded(error, [&] { rollout->engine.abort({ids, count}); });
+  return engine_guard(error, [&] { rollout->engine.abort({ids, count}); });
 }
 
 verlc_status update_begin(verlc_rollout* rollout, uint64_t version, int32_t keep_inflight,
                           verlc_error* error) noexcept {
-  return guarded(error, [&] { rollout->engine.update_begin(version, keep_inflight != 0); });
+  return engine_guard(error, [&] { rollout->engine.update_begin(version, keep_inflight != 0); });
 }
 
 verlc_status update_part(verlc_rollout* rollout, const verlc_named_tensor* const* weights, uint32_t count,
                          verlc_error* error) noexcept {
-  return guarded(error, [&] { rollout->engine.update_part({weights, count}); });
+  return engine_guard(error, [&] { rollout->engine.update_part({weights, count}); });
 }
 
 verlc_status update_end(verlc_rollout* rollout, int32_t commit, verlc_error* error) noexcept {
-  return guarded(error, [&] { rollout->engine.update_end(commit != 0); });
+  return engine_guard(error, [&] { rollout->engine.update_end(commit != 0); });
 }
 
 verlc_status digest(verlc_rollout* rollout, verlc_sink sink, void* context, verlc_error* error) noexcept {
-  return guarded(error, [&] { plugin::send_to_sink(sink, context, 0, rollout->engine.digest()); });
+  return engine_guard(error, [&] { plugin::send_to_sink(sink, context, 0, rollout->engine.digest()); });
 }
 
 verlc_status sleep_parts(verlc_rollout* rollout, uint32_t parts, verlc_error* error) noexcept {
-  return guarded(error, [&] { rollout->engine.sleep(parts); });
+  return engine_guard(error, [&] { rollout->engine.sleep(parts); });
 }
 
 verlc_status wake_parts(verlc_rollout* rollout, uint32_t parts, verlc_error* error) noexcept {
-  return guarded(error, [&] { rollout->engine.wake(parts); });
+  return engine_guard(error, [&] { rollout->engine.wake(parts); });
 }
 
 verlc_status memory_stats(verlc_rollout* rollout, verlc_memory_stat* const* out, uint32_t capacity,
                           uint32_t* count, verlc_error* error) noexcept {
-  return guarded(error, [&] {
+  return engine_guard(error, [&] {
     require_argument(count != nullptr, "memory_stats: no place for the count");
     *count = 0;
     for (const Engine::Usage& usage : rollout->engine.memory_usage()) {

@@ -15,13 +15,17 @@ inline verlc_status status_of(ErrorKind kind) {
 }
 
 /// Runs the body of a thunk; Error and every other exception become a status and a message in `error`.
+/// `kind`: VERLC_ERROR_... bits of every failure but a refused argument, which has no effect.
 template <typename Body>
-verlc_status engine_guard(verlc_error* error, Body&& body) noexcept {
+verlc_status engine_guard(verlc_error* error, Body&& body, uint32_t kind = 0) noexcept {
   return plugin::guard(error, [&] {
     try {
       return body();
     } catch (const Error& fault) {
-      throw plugin::Failure(status_of(fault.kind()), fault.what());
+      throw plugin::Failure(status_of(fault.kind()), fault.what(), kind);
+    } catch (const plugin::Failure& failure) {
+      if (failure.status() == VERLC_E_ARGUMENT) throw;
+      throw plugin::Failure(failure.status(), failure.what(), failure.kind() | kind);
     }
   });
 }

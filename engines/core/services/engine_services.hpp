@@ -1,30 +1,12 @@
 // The host's services as the core's own seams: memory and threads for Context. One object per engine.
 #pragma once
 
-#include <array>
-
 #include "core/base/executor.hpp"
-#include "core/memory/allocator.hpp"
+#include "core/memory/host_allocator.hpp"
 #include "core/tensor/context.hpp"
 #include "verlc/plugin.hpp"
 
 namespace verlc {
-
-/// Allocator over "verlc.memory/1".
-class ServiceAllocator final : public Allocator {
- public:
-  explicit ServiceAllocator(const plugin::Host& host);
-  void* allocate(size_t bytes, Category category) override;
-  void release(void* block, size_t bytes, Category category) noexcept override;
-  void push_scope(std::string_view name) override;
-  void pop_scope() noexcept override;
-
- private:
-  [[nodiscard]] verlc_memory_request request(size_t bytes, Category category) const;
-
-  const verlc_memory* service_;
-  std::array<uint32_t, kNumCategories> categories_{};
-};
 
 /// Executor over "verlc.threads/1".
 class ServiceExecutor final : public Executor {
@@ -41,6 +23,8 @@ class ServiceExecutor final : public Executor {
 class EngineServices {
  public:
   explicit EngineServices(const plugin::Host& host);
+  EngineServices(const EngineServices&) = delete;
+  EngineServices& operator=(const EngineServices&) = delete;
   [[nodiscard]] const plugin::Host& host() const { return host_; }
   [[nodiscard]] Context context() { return {allocator_, executor_}; }
   [[nodiscard]] Allocator& memory() { return allocator_; }
@@ -48,7 +32,7 @@ class EngineServices {
 
  private:
   plugin::Host host_;
-  ServiceAllocator allocator_;
+  HostAllocator allocator_;
   ServiceExecutor executor_;
 };
 

@@ -1,11 +1,11 @@
 // Matrix products in float32 with one k order: every output element is the sum, in order, of chains of fused
-// multiply-adds over 128 steps of k each, from k = 0 (added to C when accumulating), whatever M, N, the blocking, the
-// thread count or the entry point. Rows are therefore bit-identical for every M, between the packed and the unpacked
-// forms, and between prefill, decode and training. (Chains of one fixed length and not of length K: the rounding error
-// of a long chain is several times that of a blocked sum.)
+// multiply-adds over 128 steps of k each, from k = 0 (added to C when accumulating), whatever M, N, the
+// blocking, the thread count or the entry point. Rows are therefore bit-identical for every M, between the
+// packed and the unpacked forms, and between prefill, decode and training. (Chains of one fixed length and
+// not of length K: the rounding error of a long chain is several times that of a blocked sum.)
 //
-// All matrices are row-major and dense. Work is split over M and N only. `scratch` is caller's memory of at least
-// gemm_scratch_floats() floats, 64-byte aligned, free to use during the call.
+// All matrices are row-major and dense. Work is split over M and N only. `scratch` is caller's memory of at
+// least gemm_scratch_floats() floats, 64-byte aligned, free to use during the call.
 #pragma once
 
 #include <cstddef>

@@ -131,6 +131,30 @@ TEST_CASE("T19: weights that were bf16 take steps far below the spacing of bf16"
   CHECK(furthest > 4e-6);
 }
 
+TEST_CASE("the gradient is clipped at its norm over all ranks") {
+  const Sequences all = random_sequences(4, 112, 12, 3);
+  for (const int ranks : {1, 2, 4})
+    for (const double limit : {0.0, 0.25, 100.0}) {
+      Config config = config_of("qwen3");
+      config.beta1 = 0;
+      const TempFolder folder;
+      double told = 0;
+      on_ranks(ranks, config, [&](Rank& rank) {
+        const Sequences own = rank.own(all);
+        rank.sft_backward(own.batch(), all.loss_tokens());
+        const double norm = rank.step(0.0, limit).out_grad_norm;
+        rank.engine().save(folder.path(), VERLC_PART_OPTIMIZER);
+        if (rank.rank() == 0) told = norm;
+      });
+      double square = 0;
+      for (const auto& [name, values] : read_save(folder.path()))
+        if (name.ends_with(".m"))
+          for (const float value : values) square += static_cast<double>(value) * value;
+      REQUIRE(told > 0.5);
+      CHECK(std::sqrt(square) == Approx(limit == 0.25 ? 0.25 : told).epsilon(1e-5));
+    }
+}
+
 TEST_CASE("a gradient that is not finite updates nothing") {
   const Sequences all = random_sequences(2, 112, 12, 3);
   bool skipped = false, next_skipped = true;

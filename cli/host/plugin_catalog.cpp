@@ -89,10 +89,13 @@ bool PluginFile::offers(std::string_view capability) const {
                                  capability) != facts.note->capabilities.end();
 }
 
-std::filesystem::path library_folder() {
+static std::filesystem::path program_file() {
   std::error_code code;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
-  return (program.parent_path().parent_path() / "lib" / "verlc").lexically_normal();
+  return std::filesystem::read_symlink("/proc/self/exe", code);
+}
+
+std::filesystem::path library_folder() {
+  return (program_file().parent_path().parent_path() / "lib" / "verlc").lexically_normal();
 }
 
 std::vector<PluginFolder> plugin_folders(bool allow_user) {
@@ -107,7 +110,11 @@ PluginFile inspect_plugin(const std::filesystem::path& path, PluginOrigin origin
   PluginFile file;
   file.path = path;
   file.origin = origin;
-  file.trust = check_trust(path);
+  // What lies beside the program is judged by the program's own place.
+  const bool beside = origin == PluginOrigin::builtin || origin == PluginOrigin::system;
+  const std::filesystem::path program = program_file();
+  file.trust =
+      beside ? check_builtin_trust(path, program.parent_path().parent_path(), program) : check_trust(path);
   if (!file.trust.trusted()) {
     file.problem = file.trust.reason;
     if (file.trust.path.empty()) return file;

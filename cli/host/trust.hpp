@@ -28,4 +28,11 @@ struct TrustVerdict {
 /// with mode 0700); the file is regular, without setuid and setgid. For uid 0 every owner must be root.
 TrustVerdict check_trust(const std::filesystem::path& file);
 
+/// For an engine that came with the program: whoever can write where the program itself lies could change the
+/// program, so folders from the installation's root upwards say nothing about the engine. Below it the rules
+/// hold, but for group write access that the program's own file has as well (a checkout made under umask
+/// 002). `root`: the folder that holds bin/<program> and lib/.
+TrustVerdict check_builtin_trust(const std::filesystem::path& file, const std::filesystem::path& root,
+                                 const std::filesystem::path& program);
+
 }  // namespace verlc

@@ -67,7 +67,8 @@ void RunRecord::begin(uint64_t total_steps, uint64_t steps_done) {
 
 void RunRecord::step(uint64_t step, const MetricValues& values, double seconds) {
   if (file_) file_->write(step, values);
-  if (console_) console_->step(step, values, seconds);
+  // Step 0 is the validation before training, which has a line of its own.
+  if (console_ && step > 0) console_->step(step, values, seconds);
 }
 
 void RunRecord::note(const std::string& text) {

@@ -1,9 +1,6 @@
 // Speed of the CPU kernels next to the FMA peak of the same minute: a peak loop runs before and after each
 // line, and the percentage is of their mean. usage: bench_kernels [gemm|attention|vocab|adamw] [threads]
 #include <fmt/core.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/peak.hpp"
 #include "core/base/thread_pool.hpp"
 #include "core/kernels/cpu/attention.hpp"
 #include "core/kernels/cpu/elementwise.hpp"
@@ -60,53 +58,13 @@ double seconds_of(F&& body) {
   return now() - start;
 }
 
-#if defined(__x86_64__)
-
-__attribute__((target("avx512f"))) float peak512(int64_t steps) {
-  __m512 acc[16];
-  const __m512 a = _mm512_set1_ps(0.999F);
-  const __m512 b = _mm512_set1_ps(1e-3F);
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) acc[i] = _mm512_set1_ps(static_cast<float>(i));
-  for (int64_t s = 0; s < steps; ++s) {
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) acc[i] = _mm512_fmadd_ps(acc[i], a, b);
-  }
-  float sum = 0;
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) sum += _mm512_cvtss_f32(acc[i]);
-  return sum;
-}
-__attribute__((target("avx2,fma"))) float peak256(int64_t steps) {
-  __m256 acc[12];
-  const __m256 a = _mm256_set1_ps(0.999F);
-  const __m256 b = _mm256_set1_ps(1e-3F);
-#pragma GCC unroll 16
-  for (int i = 0; i < 12; ++i) acc[i] = _mm256_set1_ps(static_cast<float>(i));
-  for (int64_t s = 0; s < steps; ++s) {
-#pragma GCC unroll 16
-    for (int i = 0; i < 12; ++i) acc[i] = _mm256_fmadd_ps(acc[i], a, b);
-  }
-  float sum = 0;
-#pragma GCC unroll 16
-  for (int i = 0; i < 12; ++i) sum += _mm256_cvtss_f32(acc[i]);
-  return sum;
-}
-#endif
-
+/// Keeps a result from being optimised away.
 volatile float sink;
 
-/// GF/s of `steps` rounds of independent multiply-adds in registers, on all threads, on the target in use.
+/// GF/s of the peak loop.
 double peak(Executor& threads, int64_t steps) {
-  const bool wide = cpu_target() == "avx512";
-  const double time = seconds_of([&] {
-    threads.for_each(threads.threads(), [&]([[maybe_unused]] int i) {
-#if defined(__x86_64__)
-      sink = wide ? peak512(steps) : peak256(steps);
-#endif
-    });
-  });
-  return static_cast<double>(threads.threads() * steps * (wide ? 16 * 16 * 2 : 12 * 8 * 2)) / time * 1e-9;
+  const double time = seconds_of([&] { bench::peak_loop(threads, steps); });
+  return bench::peak_flops(threads, steps) / time * 1e-9;
 }
 
 /// Alternates the peak loop and the body, each about as long, since neighbours on a shared machine slow both;

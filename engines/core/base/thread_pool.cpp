@@ -49,15 +49,19 @@ void ThreadPool::parallel(int n, void (*task)(void* arg, int i), void* arg) {
   const std::lock_guard<std::mutex> turn(caller_);
   job_ = {task, arg, n};
   next_.store(0, std::memory_order_relaxed);
-  finished_workers_.store(0, std::memory_order_relaxed);
-  generation_.fetch_add(1);  // sequentially consistent: ordered against the sleeper's check below
+  uint32_t generation = generation_.load() + 1;
+  if (generation == 0) generation = 1;  // 0 means that no job is open
+  open_.store(generation);
+  generation_.store(generation);  // sequentially consistent: ordered against the sleeper's check below
   if (sleepers_.load() > 0) {
     const std::lock_guard<std::mutex> lock(sleep_);
     wake_.notify_all();
   }
   drain();
-  const int team = static_cast<int>(workers_.size());
-  for (int spins = 0; finished_workers_.load(std::memory_order_acquire) != team; ++spins) {
+  // All indices are taken. A worker that has not come yet need not come: either it sees that the job is
+  // closed, or it is counted in inside_ before that and waited for.
+  open_.store(0);
+  for (int spins = 0; inside_.load() != 0; ++spins) {
     if (spins < kSpins) {
       pause();
     } else {
@@ -82,9 +86,10 @@ bool ThreadPool::await_job(uint32_t seen) {
 void ThreadPool::work() {
   uint32_t seen = 0;
   while (await_job(seen)) {
-    ++seen;
-    drain();
-    finished_workers_.fetch_add(1, std::memory_order_release);
+    seen = generation_.load();
+    inside_.fetch_add(1);
+    if (open_.load() == seen) drain();
+    inside_.fetch_sub(1);
   }
 }
 

@@ -37,8 +37,9 @@ class ThreadPool final : public Executor {
   std::mutex caller_;  // one job at a time
   Job job_;            // written only while no worker is inside a job
   std::atomic<uint32_t> generation_{0};
+  std::atomic<uint32_t> open_{0};  // generation that workers may still join; 0 = none
   std::atomic<int> next_{0};
-  std::atomic<int> finished_workers_{0};
+  std::atomic<int> inside_{0};  // workers that are inside a job, or looking whether they may be
   std::atomic<bool> stop_{false};
   std::mutex sleep_;
   std::condition_variable wake_;

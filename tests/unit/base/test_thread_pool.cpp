@@ -38,3 +38,11 @@ TEST_CASE("callers from several threads take turns") {
   for (std::thread& caller : callers) caller.join();
   REQUIRE(sum.load() == 3 * 200 * 5);
 }
+
+TEST_CASE("jobs follow each other without waiting for workers that have nothing to do") {
+  ThreadPool pool(4);
+  std::atomic<int64_t> sum{0};
+  for (int64_t round = 0; round < 50000; ++round)
+    pool.for_each(2, [&](int i) { sum.fetch_add(i + round, std::memory_order_relaxed); });
+  REQUIRE(sum.load() == 50000 + 2 * (int64_t{50000} * 49999 / 2));
+}

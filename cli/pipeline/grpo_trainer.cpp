@@ -87,7 +87,7 @@ void GrpoTrainer::sync_weights(uint64_t version, Metrics* metrics) {
 void GrpoTrainer::validate(uint64_t step, MetricValues* values) {
   const Stopwatch watch;
   const MetricValues result = validation_.run(*rollout_);
-  if (!accuracy_before_) accuracy_before_ = validation_.last_mean();
+  if (step == 0) accuracy_before_ = validation_.last_mean();
   accuracy_after_ = validation_.last_mean();
   record_.note(
       fmt::format("step {}: held-out reward {:.3f} ({:.1f} s)", step, *accuracy_after_, watch.seconds()));

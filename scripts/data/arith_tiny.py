@@ -4,9 +4,9 @@
     scripts/data/arith_tiny.py [--max 29] [--heldout 150] [--copies 6] [--slip 0.55] [--seed 1] [--out recipes/data]
 
 Every problem LEFT+RIGHT with 0 <= LEFT, RIGHT <= max is either held out or not; no held-out problem is in another file.
-`sft` has each of the others `copies` times: it teaches the format and the digits, but, like a careless pupil, forgets the
-carry or makes one where there is none in a share `slip` of its rows, so that imitation alone ends with the wrong answer
-about as often as with the right one. `train` has the same problems in verl's schema with the right answer as the label,
+`sft` has each of the others `copies` times: it teaches the format and the digits, but a careless teacher carries once too
+often in a share `slip` of its rows, so that imitation alone ends with the wrong answer about as often as with the right
+one. `train` has the same problems in verl's schema with the right answer as the label,
 read by the exact scorer; `heldout` likewise. The same arguments give the same bytes.
 """
 
@@ -17,9 +17,8 @@ import random
 
 
 def slipped(left, right):
-    """The sum with its carry forgotten, or with one too many."""
-    carries = left % 10 + right % 10 >= 10
-    return left + right + (-10 if carries else 10)
+    """The sum with one carry too many."""
+    return left + right + 10
 
 
 def prompt(left, right):

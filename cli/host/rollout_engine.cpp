@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "host/engine_calls.hpp"
 #include "verlc/cpp/guard.hpp"
 
 namespace verlc {
@@ -97,14 +98,8 @@ Outcome RolloutEngine::finish(std::string_view call, verlc_status status, const 
 
 std::string RolloutEngine::estimate(const Plugin& plugin, const std::string& config,
                                     const std::string& workload) {
-  const auto* api = plugin.capability<verlc_rollout_api>(VERLC_CAPABILITY_ROLLOUT);
-  std::string text;
-  auto error = plugin::make_struct<verlc_error>();
-  check_call(plugin.id(), "estimate",
-             api->estimate(api->self, plugin::to_abi(config), plugin::to_abi(workload),
-                           plugin::append_to_string, &text, &error),
-             error);
-  return text;
+  return call_estimate(plugin, *plugin.capability<verlc_rollout_api>(VERLC_CAPABILITY_ROLLOUT), config,
+                       workload);
 }
 
 size_t RolloutEngine::submit(std::span<const RolloutRequest> requests) {
@@ -174,16 +169,7 @@ void RolloutEngine::wake(uint32_t parts) {
 }
 
 std::vector<verlc_memory_stat> RolloutEngine::memory_stats() {
-  std::vector<verlc_memory_stat> stats(64, plugin::make_struct<verlc_memory_stat>());
-  std::vector<verlc_memory_stat*> pointers;
-  for (verlc_memory_stat& stat : stats) pointers.push_back(&stat);
-  uint32_t count = 0;
-  auto error = plugin::make_struct<verlc_error>();
-  finish("memory_stats",
-         api_->memory_stats(rollout_, pointers.data(), static_cast<uint32_t>(stats.size()), &count, &error),
-         error);
-  stats.resize(std::min<size_t>(count, stats.size()));
-  return stats;
+  return call_memory_stats(*plugin_, *api_, rollout_);
 }
 
 WeightUpdate::~WeightUpdate() {

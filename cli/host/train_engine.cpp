@@ -6,6 +6,7 @@
 
 #include "core/base/check.hpp"
 #include "core/base/error.hpp"
+#include "host/engine_calls.hpp"
 #include "verlc/cpp/tensor.hpp"
 
 namespace verlc {
@@ -90,14 +91,7 @@ Outcome TrainEngine::finish(std::string_view call, verlc_status status, const ve
 
 std::string TrainEngine::estimate(const Plugin& plugin, const std::string& config,
                                   const std::string& workload) {
-  const auto* api = plugin.capability<verlc_train_api>(VERLC_CAPABILITY_TRAIN);
-  std::string text;
-  auto error = plugin::make_struct<verlc_error>();
-  check_call(plugin.id(), "estimate",
-             api->estimate(api->self, plugin::to_abi(config), plugin::to_abi(workload),
-                           plugin::append_to_string, &text, &error),
-             error);
-  return text;
+  return call_estimate(plugin, *plugin.capability<verlc_train_api>(VERLC_CAPABILITY_TRAIN), config, workload);
 }
 
 Outcome TrainEngine::forward_logp(const PackedBatch& batch, std::span<float> logp, std::span<float> entropy,
@@ -173,16 +167,7 @@ void TrainEngine::load(const std::filesystem::path& folder, uint32_t parts) {
 }
 
 std::vector<verlc_memory_stat> TrainEngine::memory_stats() {
-  std::vector<verlc_memory_stat> stats(64, plugin::make_struct<verlc_memory_stat>());
-  std::vector<verlc_memory_stat*> pointers;
-  for (verlc_memory_stat& stat : stats) pointers.push_back(&stat);
-  uint32_t count = 0;
-  auto error = plugin::make_struct<verlc_error>();
-  finish("memory_stats",
-         api_->memory_stats(train_, pointers.data(), static_cast<uint32_t>(stats.size()), &count, &error),
-         error);
-  stats.resize(std::min<size_t>(count, stats.size()));
-  return stats;
+  return call_memory_stats(*plugin_, *api_, train_);
 }
 
 }  // namespace verlc

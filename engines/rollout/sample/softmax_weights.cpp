@@ -11,24 +11,10 @@
 #include <limits>
 
 #include "core/kernels/cpu/math-inl.hpp"
+#include "core/kernels/cpu/row_max-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
-
-HWY_ATTR float row_max(const float* logits, int64_t count, float inv_temperature) {
-  const FloatTag d;
-  const FloatVec scale = hn::Set(d, inv_temperature);
-  const float lowest = -std::numeric_limits<float>::infinity();
-  FloatVec best[kStepVecs];
-  for (int v = 0; v < kStepVecs; ++v) best[v] = hn::Set(d, lowest);
-  alignas(64) float tail[kStep];
-  for (int64_t i = 0; i < count; i += kStep) {
-    const float* p = i + kStep <= count ? logits + i : padded_tail(logits + i, count - i, lowest, tail);
-    for (int v = 0; v < kStepVecs; ++v)
-      best[v] = hn::Max(best[v], hn::Mul(hn::LoadU(d, p + v * kLanes), scale));
-  }
-  return max_lanes(best);
-}
 
 HWY_ATTR float weights_of_block(const float* logits, int64_t count, float inv_temperature, float max,
                                 float* weights) {

@@ -11,25 +11,10 @@
 #include <limits>
 
 #include "core/kernels/cpu/math-inl.hpp"
+#include "core/kernels/cpu/row_max-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
-
-HWY_ATTR float chunk_max(const float* logits, int64_t count, float inv_temperature) {
-  const FloatTag d;
-  const FloatVec scale = hn::Set(d, inv_temperature);
-  const float lowest = -std::numeric_limits<float>::infinity();
-  FloatVec best[kStepVecs];
-  for (int v = 0; v < kStepVecs; ++v) best[v] = hn::Set(d, lowest);
-  alignas(64) float tail[kStep];
-  for (int64_t i = 0; i < count; i += kStep) {
-    const float* p = i + kStep <= count ? logits + i : padded_tail(logits + i, count - i, lowest, tail);
-    for (int v = 0; v < kStepVecs; ++v) {
-      best[v] = hn::Max(best[v], hn::Mul(hn::LoadU(d, p + v * kLanes), scale));
-    }
-  }
-  return max_lanes(best);
-}
 
 /// Sums of e = exp(x - max) and, when wanted, of e (x - max). A logit of -inf adds nothing to either.
 HWY_ATTR void chunk_sums(const float* logits, int64_t count, float inv_temperature, float max, float* sum,
@@ -87,7 +72,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace verlc::kernels {
 
-HWY_EXPORT(chunk_max);
+HWY_EXPORT(row_max);
 HWY_EXPORT(chunk_sums);
 HWY_EXPORT(gradient_row);
 
@@ -97,7 +82,7 @@ SoftmaxSums no_logits() {
 
 void add_chunk(SoftmaxSums& sums, const float* logits, int64_t count, float inv_temperature,
                bool want_weighted) {
-  float max = HWY_DYNAMIC_DISPATCH(chunk_max)(logits, count, inv_temperature);
+  float max = HWY_DYNAMIC_DISPATCH(row_max)(logits, count, inv_temperature);
   const bool masked = max == -std::numeric_limits<float>::infinity();
   if (masked) max = 0.0F;  // still summed, so that NaN shows
   float sum = 0;

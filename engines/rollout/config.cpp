@@ -72,8 +72,10 @@ std::vector<Field> fields() {
       text_field(
           "load_format", &C::load_format, {"auto", "dummy", "none"},
           "auto = the folder's weights, dummy = random ones from seed, none = the first update brings them"),
-      text_field("dtype", &C::dtype, {"float32", "bfloat16"},
-                 "how matrices are held; arithmetic and cache are float32"),
+      text_field(
+          "dtype", &C::dtype, {kernels::kPrecisionNames.begin(), kernels::kPrecisionNames.end()},
+          "operands of the products: float32, weights in bfloat16, or both in bfloat16; sums and cache are "
+          "float32"),
       int_field("block_size", &C::block_size, 16, "positions of a cache page, a multiple of 16"),
       int_field("max_num_seqs", &C::max_num_seqs, 1, "sequences that run at once"),
       int_field("max_num_batched_tokens", &C::max_num_batched_tokens, 1,
@@ -143,7 +145,7 @@ std::string describe_rollout() {
                        {"additionalProperties", false}};
   return Json{{"config", schema},
               {"devices", {"cpu"}},
-              {"dtypes", {"float32", "bfloat16"}},
+              {"dtypes", kernels::kPrecisionNames},
               {"deterministic", true},
               {"concurrent", false}}
       .dump();

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/kernels/cpu/precision.hpp"
 #include "core/models/model_config.hpp"
 #include "core/tensor/dtype.hpp"
 
@@ -15,8 +16,9 @@ struct RolloutConfig {
   std::string model;  ///< Hugging Face folder
   std::string load_format =
       "auto";  ///< "auto", "dummy" (random weights from seed) or "none" (an update brings them)
-  std::string dtype =
-      "float32";  ///< of the matrices: "float32" or "bfloat16"; arithmetic and cache are float32
+  /// Of the products: "float32", "bfloat16_weights" (weights rounded) or "bfloat16" (both operands rounded);
+  /// sums, attention and cache are float32.
+  std::string dtype = "float32";
   int64_t block_size = 16;
   int64_t max_num_seqs = 256;
   int64_t max_num_batched_tokens = 2048;
@@ -25,6 +27,8 @@ struct RolloutConfig {
   bool enable_prefix_caching = true;
   bool enable_chunked_prefill = true;
   int64_t seed = 0;
+
+  [[nodiscard]] kernels::Precision precision() const { return *kernels::parse_precision(dtype); }
 };
 
 /// Reads and checks the JSON object of create(). Error(input) names key, value, rule and, for an unknown key,

@@ -68,7 +68,7 @@ Engine::Engine(const plugin::Host& host, const RolloutConfig& config)
       model_(read_model_config(config.model)),
       text_(read_model_text(config.model)),
       cache_plan_(plan_cache(config, model_.config(), free_bytes(host))),
-      weights_(context_, model_, config.dtype == "bfloat16"),
+      weights_(context_, model_, config.precision()),
       cache_(context_, cache_plan_, model_.config().num_layers),
       runner_(context_, model_, weights_, cache_),
       scheduler_(scheduler_limits(config, cache_plan_)),

@@ -9,7 +9,7 @@
 namespace verlc::rollout {
 namespace {
 
-int64_t weight_bytes(const Model& model, bool bf16) {
+int64_t weight_bytes(const Model& model, kernels::Precision precision) {
   int64_t bytes = 0;
   for (const Unit& unit : model.units()) {
     for (const Parameter& parameter : unit.parameters) {
@@ -18,10 +18,8 @@ int64_t weight_bytes(const Model& model, bool bf16) {
         continue;
       }
       const bool lookup = &parameter == &model.embedding() && &parameter != &model.head();
-      const int64_t elements =
-          lookup ? num_elements(parameter.shape)
-                 : static_cast<int64_t>(kernels::packed_elements(parameter.shape[0], parameter.shape[1]));
-      bytes += elements * (bf16 ? 2 : 4);
+      bytes += lookup ? num_elements(parameter.shape) * (kernels::is_narrow(precision) ? 2 : 4)
+                      : kernels::packed_words(precision, parameter.shape[0], parameter.shape[1]) * 4;
     }
   }
   return bytes;
@@ -46,7 +44,7 @@ std::string estimate_rollout(const RolloutConfig& config, std::string_view workl
   const Model model(read_model_config(config.model));
   const ModelConfig& shape = model.config();
   const CachePlan plan = plan_cache(used, shape, free_bytes);
-  const int64_t param = weight_bytes(model, config.dtype == "bfloat16");
+  const int64_t param = weight_bytes(model, config.precision());
   const int64_t cache = plan.num_pages * plan.page_bytes(shape.num_layers);
   const int64_t rows = std::min(config.max_num_seqs, std::max<int64_t>(sequences, 1));
   const hf::Json rollout = {{"param", param},

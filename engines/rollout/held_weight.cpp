@@ -50,15 +50,17 @@ void copy_rows(const Context& context, const SourceTensor& source, const Shape& 
 
 }  // namespace
 
-HeldWeight::HeldWeight(const Context& context, const Parameter& parameter, HeldForm form, bool bf16)
-    : name_(parameter.name),
-      shape_(parameter.shape),
-      form_(form),
-      dtype_(bf16 && form != HeldForm::vector ? DType::bf16 : DType::f32) {
-  const int64_t elements = form == HeldForm::panels
-                               ? static_cast<int64_t>(kernels::packed_elements(shape_[0], shape_[1]))
-                               : num_elements(shape_);
-  storage_ = context.empty({elements}, Category::param, dtype_);
+HeldWeight::HeldWeight(const Context& context, const Parameter& parameter, HeldForm form,
+                       kernels::Precision precision)
+    : name_(parameter.name), shape_(parameter.shape), form_(form), precision_(precision) {
+  if (form == HeldForm::panels)
+    storage_ = context.empty({kernels::packed_words(precision, shape_[0], shape_[1])}, Category::param);
+  else
+    storage_ = context.empty({num_elements(shape_)}, Category::param, is_narrow() ? DType::bf16 : DType::f32);
+}
+
+kernels::PackedMatrix HeldWeight::panels() const {
+  return {storage_.raw(), precision_, shape_[1]};
 }
 
 void HeldWeight::set(const Context& context, const SourceTensor& source) {
@@ -82,11 +84,10 @@ void HeldWeight::set_rows(const Context& context, const float* dense, int64_t be
   const int64_t first = begin * columns;
   const auto count = static_cast<size_t>((end - begin) * columns);
   if (form_ == HeldForm::panels) {
-    if (dtype_ == DType::bf16)
-      kernels::pack_weight_bf16(context.threads, dense, end - begin, columns, storage_.bf16() + first);
-    else
-      kernels::pack_weight(context.threads, dense, end - begin, columns, storage_.f32() + first);
-  } else if (dtype_ == DType::bf16) {
+    auto* words = static_cast<uint32_t*>(storage_.raw());
+    kernels::pack_weight(context.threads, precision_, dense, end - begin, columns,
+                         words + begin / kPanel * kernels::panel_words(precision_, columns));
+  } else if (is_narrow()) {
     kernels::narrow_bf16(context.threads, dense, storage_.bf16() + first, count);
   } else {
     std::memcpy(storage_.f32() + first, dense, count * sizeof(float));
@@ -98,10 +99,7 @@ void HeldWeight::bind(Parameter& parameter) const {
   if (form_ == HeldForm::panels) {
     // Only the shape is read beside the panels.
     parameter.var = Var::constant(Tensor::borrow(nullptr, shape_, DType::f32));
-    if (dtype_ == DType::bf16)
-      parameter.packed.bf16 = storage_.bf16();
-    else
-      parameter.packed.f32 = storage_.f32();
+    parameter.packed.forward = panels();
   } else {
     parameter.var = Var::constant(storage_.view(shape_));
   }
@@ -109,16 +107,13 @@ void HeldWeight::bind(Parameter& parameter) const {
 
 void HeldWeight::read_row(int64_t row, float* out) const {
   const int64_t columns = inner_size(shape_);
-  const bool panels = form_ == HeldForm::panels;
-  const int64_t offset = panels ? row / kPanel * kPanel * columns + row % kPanel : row * columns;
-  const int64_t step = panels ? kPanel : 1;
-  if (dtype_ == DType::bf16) {
-    const uint16_t* from = storage_.bf16() + offset;
-    for (int64_t i = 0; i < columns; ++i) out[i] = bf16_to_f32(from[i * step]);
-  } else {
-    const float* from = storage_.f32() + offset;
-    for (int64_t i = 0; i < columns; ++i) out[i] = from[i * step];
+  if (form_ == HeldForm::panels) return kernels::read_packed_row(panels(), row, columns, out);
+  if (!is_narrow()) {
+    std::copy_n(storage_.f32() + row * columns, columns, out);
+    return;
   }
+  const uint16_t* from = storage_.bf16() + row * columns;
+  for (int64_t i = 0; i < columns; ++i) out[i] = bf16_to_f32(from[i]);
 }
 
 void HeldWeight::read_rows(const Context& context, float* out) const {
@@ -134,7 +129,7 @@ void HeldWeight::read_rows(const Context& context, float* out) const {
 void HeldWeight::add_to(const Context& context, WeightsDigest& digest) const {
   const Tensor wide = context.empty(shape_, Category::work);
   read_rows(context, wide.f32());
-  if (delivered_ == DType::f32 && dtype_ == DType::f32) {
+  if (delivered_ == DType::f32 && !is_narrow()) {
     digest.add(name_, "f32", shape_, wide.raw(), wide.bytes());
     return;
   }

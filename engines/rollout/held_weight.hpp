@@ -24,8 +24,8 @@ struct SourceTensor {
 
 class HeldWeight {
  public:
-  /// Memory for the weight, contents undefined. `bf16`: rows and panels hold bfloat16.
-  HeldWeight(const Context& context, const Parameter& parameter, HeldForm form, bool bf16);
+  /// Memory for the weight, contents undefined. The narrow precisions hold rows and panels in bfloat16.
+  HeldWeight(const Context& context, const Parameter& parameter, HeldForm form, kernels::Precision precision);
 
   /// Copies the source into the form held. bfloat16 held from float32 rounds to nearest even.
   void set(const Context& context, const SourceTensor& source);
@@ -38,12 +38,14 @@ class HeldWeight {
 
  private:
   void set_rows(const Context& context, const float* dense, int64_t begin, int64_t end);
+  [[nodiscard]] bool is_narrow() const { return kernels::is_narrow(precision_) && form_ != HeldForm::vector; }
+  [[nodiscard]] kernels::PackedMatrix panels() const;
   void read_rows(const Context& context, float* out) const;
 
   std::string name_;
   Shape shape_;
   HeldForm form_;
-  DType dtype_;
+  kernels::Precision precision_;
   DType delivered_ = DType::f32;
   Tensor storage_;
 };

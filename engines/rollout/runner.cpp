@@ -59,12 +59,10 @@ Tensor Runner::head_logits(const Tensor& h) const {
   const int64_t vocab = model_.config().vocab;
   const int64_t hidden = model_.config().hidden;
   Tensor logits = context_.empty({h.dim(0), vocab}, Category::logits);
-  if (head.packed.bf16 != nullptr)
-    kernels::gemm_packed_bf16(context_.threads, h.f32(), head.packed.bf16, nullptr, logits.f32(), h.dim(0),
-                              vocab, hidden, false);
-  else
-    kernels::gemm_packed(context_.threads, h.f32(), head.packed.f32, nullptr, logits.f32(), h.dim(0), vocab,
-                         hidden, false);
+  const Tensor scratch = context_.scratch(static_cast<size_t>(
+      kernels::gemm_packed_scratch_floats(head.packed.forward.precision, h.dim(0), hidden)));
+  kernels::gemm_packed(context_.threads, h.f32(), head.packed.forward, nullptr, logits.f32(), h.dim(0), vocab,
+                       hidden, false, scratch.f32());
   return logits;
 }
 

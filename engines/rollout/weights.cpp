@@ -35,14 +35,14 @@ SourceTensor source_of(const verlc_tensor& tensor, const std::string& name) {
 
 }  // namespace
 
-Weights::Weights(const Context& context, Model& model, bool bf16)
-    : context_(context), model_(model), bf16_(bf16) {
+Weights::Weights(const Context& context, Model& model, kernels::Precision precision)
+    : context_(context), model_(model), precision_(precision) {
   for (Parameter* parameter : model.parameters())
     slots_.emplace(parameter->name, Slot{parameter, form_of(model, *parameter), nullptr});
 }
 
 std::unique_ptr<HeldWeight> Weights::make_held(const Slot& slot) const {
-  return std::make_unique<HeldWeight>(context_, *slot.parameter, slot.form, bf16_);
+  return std::make_unique<HeldWeight>(context_, *slot.parameter, slot.form, precision_);
 }
 
 void Weights::load(const std::filesystem::path& folder) {

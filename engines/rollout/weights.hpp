@@ -18,7 +18,7 @@ namespace verlc::rollout {
 class Weights {
  public:
   /// `model` must outlive this object; its slots are bound to what is held.
-  Weights(const Context& context, Model& model, bool bf16);
+  Weights(const Context& context, Model& model, kernels::Precision precision);
 
   /// Reads the weights of a Hugging Face folder; Error(input) names every missing, extra and misshaped
   /// tensor.
@@ -55,7 +55,7 @@ class Weights {
 
   Context context_;
   Model& model_;
-  bool bf16_;
+  kernels::Precision precision_;
   bool present_ = false;
   std::map<std::string, Slot, std::less<>> slots_;
   HeldByName staged_;

@@ -1,6 +1,7 @@
 // Speed of the CPU kernels next to the FMA peak of the same minute: a peak loop runs before and after each
 // line, and the percentage is of their mean. usage: bench_kernels [gemm|attention|vocab|adamw] [threads]
 #include <fmt/core.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -42,7 +43,8 @@ double now() {
 
 /// Zero-mean values in 64-byte aligned memory, kept for the life of the program.
 float* values(size_t n) {
-  auto* p = static_cast<float*>(::operator new (n * sizeof(float) + 4096, std::align_val_t{4096}));
+  auto* p = static_cast<float*>(::operator new (n * sizeof(float) + 4096, std::align_val_t{1 << 21}));
+  madvise(p, n * sizeof(float) + 4096, MADV_HUGEPAGE);
   uint32_t state = 12345;
   for (size_t i = 0; i < n; ++i) {
     state = state * 1664525U + 1013904223U;
@@ -102,23 +104,31 @@ void bench_gemm(Executor& threads) {
     float* w = values(static_cast<size_t>(n * k));
     float* y = values(1024 * std::max(k, n));
     float* dw = values(static_cast<size_t>(n * k));
-    float* packed = values(packed_elements(n, k));
-    auto* narrow = reinterpret_cast<uint16_t*>(values(packed_elements(n, k) / 2 + 64));
-    float* scratch = values(gemm_scratch_floats(threads.threads(), std::max(n, k)));
+    float* packed = values(packed_words(Precision::f32, n, k));
+    float* narrow = values(packed_words(Precision::bf16, n, k));
+    float* pairs = values(gemm_packed_scratch_floats(Precision::bf16, 1024, k));
+    float* scratch = values(gemm_scratch_floats(threads.threads()));
     report(
         threads, fmt::format("pack                 ({},{})", k, n), 0,
-        [&] { pack_weight(threads, w, n, k, packed); }, 8.0 * static_cast<double>(n * k));
-    pack_weight_bf16(threads, w, n, k, narrow);
+        [&] { pack_weight(threads, Precision::f32, w, n, k, packed); }, 8.0 * static_cast<double>(n * k));
+    pack_weight(threads, Precision::bf16, w, n, k, narrow);
     for (const int64_t m : {1, 2, 4, 8, 64, 256, 1024}) {
       const double flops = 2.0 * static_cast<double>(m * n * k);
       const double bytes = 4.0 * static_cast<double>(n * k);
       const std::string size = fmt::format("M={:<4} (K,N)=({},{})", m, k, n);
       report(
           threads, "packed " + size, flops,
-          [&] { gemm_packed(threads, x, packed, nullptr, y, m, n, k, false); }, bytes);
+          [&] { gemm_packed(threads, x, {packed, Precision::f32, k}, nullptr, y, m, n, k, false, nullptr); }, bytes);
       report(
           threads, "bf16   " + size, flops,
-          [&] { gemm_packed_bf16(threads, x, narrow, nullptr, y, m, n, k, false); }, bytes / 2);
+          [&] { gemm_packed(threads, x, {narrow, Precision::bf16, k}, nullptr, y, m, n, k, false, pairs); }, bytes / 2);
+      report(
+          threads, "bf16w  " + size, flops,
+          [&] { gemm_packed(threads, x, {narrow, Precision::bf16_weights, k}, nullptr, y, m, n, k, false, nullptr); }, bytes / 2);
+      if (m >= 64)
+        report(
+          threads, "tnbf16 " + size, flops, [&] { gemm_tn(threads, Precision::bf16, y, x, dw, m, n, k, false, scratch); },
+          bytes);
       if (m == 2 || m == 4) continue;
       report(
           threads, "nt     " + size, flops,
@@ -127,13 +137,13 @@ void bench_gemm(Executor& threads) {
           threads, "nn     " + size, flops, [&] { gemm_nn(threads, y, w, x, m, n, k, false, scratch); },
           bytes);
       report(
-          threads, "tn     " + size, flops, [&] { gemm_tn(threads, y, x, dw, m, n, k, false, scratch); },
+          threads, "tn     " + size, flops, [&] { gemm_tn(threads, Precision::f32, y, x, dw, m, n, k, false, scratch); },
           bytes);
     }
     for (void* p :
          {static_cast<void*>(x), static_cast<void*>(w), static_cast<void*>(y), static_cast<void*>(dw),
           static_cast<void*>(packed), static_cast<void*>(narrow), static_cast<void*>(scratch)}) {
-      ::operator delete (p, std::align_val_t{4096});
+      ::operator delete (p, std::align_val_t{1 << 21});
     }
   }
 }
@@ -204,9 +214,9 @@ void bench_attention(Executor& threads) {
       float* dq = values(tokens * row);
       float* dk = values(tokens * kv_row);
       float* dv = values(tokens * kv_row);
-      float* scratch = values(attention_backward_scratch_floats(threads.threads(), shape, length));
+      float* scratch = values(attention_backward_scratch_floats(shape, {cu, {}}));
       report(threads, "attention bwd " + size, 2.5 * flops,
-             [&] { attention_backward(threads, shape, q, k, v, out, dout, lse, cu, dq, dk, dv, scratch); });
+             [&] { attention_backward(threads, shape, q, k, v, out, dout, lse, {cu, {}}, dq, dk, dv, scratch); });
     }
     bench_decode(threads, shape);
   }
@@ -218,8 +228,8 @@ void bench_vocab(Executor& threads) {
   const int64_t vocab = 49152;
   float* h = values(rows * hidden);
   float* w = values(vocab * hidden);
-  float* packed = values(packed_elements(vocab, hidden));
-  pack_weight(threads, w, vocab, hidden, packed);
+  float* packed = values(packed_words(Precision::f32, vocab, hidden));
+  pack_weight(threads, Precision::f32, w, vocab, hidden, packed);
   std::vector<int32_t> targets(rows, 17);
   std::vector<float> ones(rows, 1.0F);
   std::vector<float> logp(rows);
@@ -230,11 +240,11 @@ void bench_vocab(Executor& threads) {
   float* scratch = values(vocab_scratch_floats(threads.threads(), rows, hidden));
   const double flops = 2.0 * static_cast<double>(rows * hidden * vocab);
   report(threads, "vocab fwd 512 x 576 x 49152", flops, [&] {
-    vocab_logprob_forward(threads, h, {w, packed}, targets.data(), ones.data(), rows, hidden, vocab,
+    vocab_logprob_forward(threads, h, {w, {packed, Precision::f32, hidden}}, targets.data(), ones.data(), rows, hidden, vocab,
                           logp.data(), entropy.data(), lse.data(), scratch);
   });
   report(threads, "vocab bwd 512 x 576 x 49152", 3 * flops, [&] {
-    vocab_logprob_backward(threads, h, {w, packed}, targets.data(), ones.data(), entropy.data(), lse.data(),
+    vocab_logprob_backward(threads, h, {w, {packed, Precision::f32, hidden}}, targets.data(), ones.data(), entropy.data(), lse.data(),
                            ones.data(), nullptr, rows, hidden, vocab, dh, d_head, scratch);
   });
   report(threads, "row_log_sum_exp 49152", 49152, [&] { sink = row_log_sum_exp(w, vocab, 1.0F); });

@@ -1,9 +1,19 @@
 #include "core/ops/linear.hpp"
 
 #include "core/kernels/cpu/elementwise.hpp"
-#include "core/kernels/cpu/gemm.hpp"
 
 namespace verlc {
+namespace {
+
+void multiply_packed(const Context& context, const Tensor& x, const kernels::PackedMatrix& packed,
+                     const float* bias, const Tensor& y, int64_t rows, int64_t n, int64_t k) {
+  const Tensor scratch =
+      context.scratch(static_cast<size_t>(kernels::gemm_packed_scratch_floats(packed.precision, rows, k)));
+  kernels::gemm_packed(context.threads, x.f32(), packed, bias, y.f32(), rows, n, k, false, scratch.f32());
+}
+
+}  // namespace
+
 namespace ops {
 
 std::vector<Tensor> Linear::forward(const Context& context, std::span<const Tensor> in) {
@@ -13,12 +23,10 @@ std::vector<Tensor> Linear::forward(const Context& context, std::span<const Tens
   const float* bias = in.size() > 2 ? in[2].f32() : nullptr;
   Tensor y = context.empty(with_last(x.shape(), n));
   if (rows == 0) return {y};
-  if (packed_.bf16 != nullptr) {
-    kernels::gemm_packed_bf16(context.threads, x.f32(), packed_.bf16, bias, y.f32(), rows, n, k, false);
-  } else if (packed_.f32 != nullptr) {
-    kernels::gemm_packed(context.threads, x.f32(), packed_.f32, bias, y.f32(), rows, n, k, false);
+  if (packed_.forward.panels != nullptr) {
+    multiply_packed(context, x, packed_.forward, bias, y, rows, n, k);
   } else {
-    const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(context.threads.threads(), k));
+    const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(context.threads.threads()));
     kernels::gemm_nt(context.threads, x.f32(), w.f32(), bias, y.f32(), rows, n, k, false, scratch.f32());
   }
   return {y};
@@ -32,15 +40,19 @@ void Linear::backward(const Context& context, std::span<const Tensor> in, std::s
   if (rows == 0) return d_in[0].give(context, context.empty(x.shape()));
   const int threads = context.threads.threads();
   if (d_in[0].wanted()) {
-    const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads, n));
     Tensor dx = context.empty(x.shape());
-    kernels::gemm_nn(context.threads, dy.f32(), w.f32(), dx.f32(), rows, n, k, false, scratch.f32());
+    if (packed_.backward.panels != nullptr) {
+      multiply_packed(context, dy, packed_.backward, nullptr, dx, rows, k, n);
+    } else {
+      const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads));
+      kernels::gemm_nn(context.threads, dy.f32(), w.f32(), dx.f32(), rows, n, k, false, scratch.f32());
+    }
     d_in[0].give(context, std::move(dx));
   }
   if (d_in[1].wanted()) {
-    const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads, rows));
-    kernels::gemm_tn(context.threads, dy.f32(), x.f32(), d_in[1].sum(context, w.shape()).f32(), rows, n, k,
-                     true, scratch.f32());
+    const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads));
+    kernels::gemm_tn(context.threads, packed_.forward.precision, dy.f32(), x.f32(),
+                     d_in[1].sum(context, w.shape()).f32(), rows, n, k, true, scratch.f32());
   }
   if (d_in.size() > 2 && d_in[2].wanted())
     kernels::add_column_sums(context.threads, dy.f32(), rows, n, d_in[2].sum(context, {n}).f32());

@@ -1,20 +1,21 @@
 // y = x w^T + bias (Hugging Face's weight layout).
 #pragma once
 
+#include "core/kernels/cpu/gemm.hpp"
 #include "core/ops/op.hpp"
 
 namespace verlc {
 
-/// The panels of a weight as made by kernels::pack_weight / pack_weight_bf16; both null = use the rows.
+/// The panels of a weight [N, K] that the engine keeps; without panels the rows are used, in float32.
 struct PackedWeight {
-  const float* f32 = nullptr;
-  const uint16_t* bf16 = nullptr;
+  kernels::PackedMatrix forward;   ///< of kernels::pack_weight: y = x w^T
+  kernels::PackedMatrix backward;  ///< of kernels::pack_weight_transposed: dx = dy w
 };
 
 namespace ops {
 
-/// in: x [.., K], w [N, K], optionally bias [N]. out: [.., N]. With panels, only the shape of w is read in
-/// forward.
+/// in: x [.., K], w [N, K], optionally bias [N]. out: [.., N]. With panels, only the shape of w is read. The
+/// products are those of the panels' precision; dw with precision bf16 rounds x and dy.
 class Linear final : public Op {
  public:
   explicit Linear(PackedWeight packed = {}) : packed_(packed) {}

@@ -15,11 +15,13 @@ std::vector<Tensor> VocabLogprob::forward(const Context& context, std::span<cons
   lse_ = context.empty({rows});
   if (with_entropy_) entropy = context.empty({rows});
   if (rows > 0) {
-    const Tensor scratch = Tensor::empty(
-        context.memory,
-        {static_cast<int64_t>(kernels::vocab_scratch_floats(context.threads.threads(), rows, hidden))},
-        DType::f32, Category::logits);
-    kernels::vocab_logprob_forward(context.threads, in[0].f32(), {in[1].f32(), packed_.f32}, targets_.data(),
+    const Tensor scratch =
+        Tensor::empty(context.memory,
+                      {static_cast<int64_t>(kernels::vocab_scratch_floats(
+                          context.threads.threads(), rows, hidden, packed_.forward.precision))},
+                      DType::f32, Category::logits);
+    kernels::vocab_logprob_forward(context.threads, in[0].f32(),
+                                   {in[1].f32(), packed_.forward, packed_.backward}, targets_.data(),
                                    inv_temperature_.data(), rows, hidden, vocab, logp.f32(),
                                    with_entropy_ ? entropy.f32() : nullptr, lse_.f32(), scratch.f32());
   }
@@ -32,16 +34,17 @@ void VocabLogprob::backward(const Context& context, std::span<const Tensor> in, 
   if (rows == 0) return d_in[0].give(context, context.empty(in[0].shape()));
   const Tensor d_logp = d_out[0].defined() ? d_out[0] : context.zeros({rows}, Category::work);
   const bool use_entropy = d_out.size() > 1 && d_out[1].defined();
-  const Tensor scratch = Tensor::empty(
-      context.memory,
-      {static_cast<int64_t>(kernels::vocab_scratch_floats(context.threads.threads(), rows, hidden))},
-      DType::f32, Category::logits);
+  const Tensor scratch =
+      Tensor::empty(context.memory,
+                    {static_cast<int64_t>(kernels::vocab_scratch_floats(context.threads.threads(), rows,
+                                                                        hidden, packed_.forward.precision))},
+                    DType::f32, Category::logits);
   Tensor dh = context.empty(in[0].shape());
   float* d_head = d_in[1].wanted() ? d_in[1].sum(context, in[1].shape()).f32() : nullptr;
-  kernels::vocab_logprob_backward(context.threads, in[0].f32(), {in[1].f32(), packed_.f32}, targets_.data(),
-                                  inv_temperature_.data(), use_entropy ? out[1].f32() : nullptr, lse_.f32(),
-                                  d_logp.f32(), use_entropy ? d_out[1].f32() : nullptr, rows, hidden, vocab,
-                                  dh.f32(), d_head, scratch.f32());
+  kernels::vocab_logprob_backward(
+      context.threads, in[0].f32(), {in[1].f32(), packed_.forward, packed_.backward}, targets_.data(),
+      inv_temperature_.data(), use_entropy ? out[1].f32() : nullptr, lse_.f32(), d_logp.f32(),
+      use_entropy ? d_out[1].f32() : nullptr, rows, hidden, vocab, dh.f32(), d_head, scratch.f32());
   d_in[0].give(context, std::move(dh));
 }
 

@@ -5,7 +5,7 @@
 namespace verlc::kernels::test {
 namespace {
 
-enum class Form { nt, nn, tn, packed, packed_bf16 };
+enum class Form { nt, nn, tn, packed, packed_transposed, packed_weights, packed_bf16, tn_bf16 };
 
 float bf16_value(float x) {
   InlineExecutor one;
@@ -42,10 +42,24 @@ Floats transposed(const Floats& x, int64_t rows, int64_t columns) {
   return y;
 }
 
+void multiply_packed(Executor& threads, const Problem& p, Precision precision, bool from_transposed,
+                     const float* bias, bool accumulate, Floats& c) {
+  Floats packed = filled(packed_words(precision, p.outputs, p.depth));
+  if (from_transposed) {
+    const Floats w = transposed(p.right, p.outputs, p.depth);
+    pack_weight_transposed(threads, precision, w.data(), p.depth, p.outputs, packed.data());
+  } else {
+    pack_weight(threads, precision, p.right.data(), p.outputs, p.depth, packed.data());
+  }
+  Floats scratch = filled(gemm_packed_scratch_floats(precision, p.rows, p.depth));
+  gemm_packed(threads, p.left.data(), PackedMatrix{packed.data(), precision, p.depth}, bias, c.data(), p.rows,
+              p.outputs, p.depth, accumulate, scratch.data());
+}
+
 /// The same logical product through one of the entry points.
 Floats multiply(Executor& threads, const Problem& p, Form form, bool accumulate, bool bias) {
   Floats c = accumulate ? p.start : filled(p.rows * p.outputs);
-  Floats scratch = filled(static_cast<int64_t>(gemm_scratch_floats(threads.threads(), p.depth)));
+  Floats scratch = filled(static_cast<int64_t>(gemm_scratch_floats(threads.threads())));
   const float* b = bias ? p.bias.data() : nullptr;
   switch (form) {
     case Form::nt:
@@ -61,22 +75,29 @@ Floats multiply(Executor& threads, const Problem& p, Form form, bool accumulate,
     case Form::tn: {
       const Floats dy = transposed(p.left, p.rows, p.depth);
       const Floats x = transposed(p.right, p.outputs, p.depth);
-      gemm_tn(threads, dy.data(), x.data(), c.data(), p.depth, p.rows, p.outputs, accumulate, scratch.data());
+      gemm_tn(threads, Precision::f32, dy.data(), x.data(), c.data(), p.depth, p.rows, p.outputs, accumulate,
+              scratch.data());
       break;
     }
-    case Form::packed: {
-      Floats packed = filled(static_cast<int64_t>(packed_elements(p.outputs, p.depth)));
-      pack_weight(threads, p.right.data(), p.outputs, p.depth, packed.data());
-      gemm_packed(threads, p.left.data(), packed.data(), b, c.data(), p.rows, p.outputs, p.depth, accumulate);
+    case Form::tn_bf16: {
+      const Floats dy = transposed(p.left, p.rows, p.depth);
+      const Floats x = transposed(p.right, p.outputs, p.depth);
+      gemm_tn(threads, Precision::bf16, dy.data(), x.data(), c.data(), p.depth, p.rows, p.outputs, accumulate,
+              scratch.data());
       break;
     }
-    case Form::packed_bf16: {
-      std::vector<uint16_t, Aligned<uint16_t>> packed(packed_elements(p.outputs, p.depth), 0xFFFF);
-      pack_weight_bf16(threads, p.right.data(), p.outputs, p.depth, packed.data());
-      gemm_packed_bf16(threads, p.left.data(), packed.data(), b, c.data(), p.rows, p.outputs, p.depth,
-                       accumulate);
+    case Form::packed:
+      multiply_packed(threads, p, Precision::f32, false, b, accumulate, c);
       break;
-    }
+    case Form::packed_transposed:
+      multiply_packed(threads, p, Precision::f32, true, b, accumulate, c);
+      break;
+    case Form::packed_weights:
+      multiply_packed(threads, p, Precision::bf16_weights, false, b, accumulate, c);
+      break;
+    case Form::packed_bf16:
+      multiply_packed(threads, p, Precision::bf16, false, b, accumulate, c);
+      break;
   }
   return c;
 }
@@ -104,7 +125,19 @@ double worst_relative(const Problem& p, const Floats& c, bool accumulate, bool b
   return worst;
 }
 
-constexpr Form kForms[] = {Form::nt, Form::nn, Form::tn, Form::packed, Form::packed_bf16};
+constexpr Form kForms[] = {
+    Form::nt,          Form::nn,     Form::tn, Form::packed, Form::packed_transposed, Form::packed_weights,
+    Form::packed_bf16, Form::tn_bf16};
+
+bool rounds_right(Form form) {
+  return form == Form::packed_weights || form == Form::packed_bf16 || form == Form::tn_bf16;
+}
+bool rounds_left(Form form) {
+  return form == Form::packed_bf16 || form == Form::tn_bf16;
+}
+bool takes_bias(Form form) {
+  return form != Form::nn && form != Form::tn && form != Form::tn_bf16;
+}
 
 }  // namespace
 
@@ -115,11 +148,12 @@ TEST_CASE("gemm: every form agrees with float64 on odd sizes") {
     for (int i = 0; i < 25; ++i) {
       Problem p = make_problem(sizes.integer(1, 70), sizes.integer(1, 150), sizes.integer(1, 600), 100 + i);
       for (const Form form : kForms) {
-        if (form == Form::packed_bf16) {
+        if (rounds_right(form))
           for (float& f : p.right) f = bf16_value(f);
-        }
+        if (rounds_left(form))
+          for (float& f : p.left) f = bf16_value(f);
         const bool accumulate = i % 2 == 0;
-        const bool bias = i % 3 == 0 && form != Form::nn && form != Form::tn;
+        const bool bias = i % 3 == 0 && takes_bias(form);
         INFO("rows " << p.rows << " outputs " << p.outputs << " depth " << p.depth << " form "
                      << static_cast<int>(form));
         REQUIRE(worst_relative(p, multiply(pool, p, form, accumulate, bias), accumulate, bias) < 1e-6);
@@ -138,6 +172,7 @@ TEST_CASE("gemm: rows have the same bits for every M, thread count and form") {
     const Problem all = make_problem(most, outputs, depth, 9);
     for (const bool accumulate : {false, true}) {
       const Floats whole = multiply(one, all, Form::packed, accumulate, true);
+      const Floats whole_narrow = multiply(one, all, Form::packed_bf16, accumulate, true);
       for (const int64_t rows : {1, 2, 3, 5, 7, 8, 9, 64, 127, 128, 1024}) {
         if (rows > most) continue;
         Problem part = all;
@@ -151,7 +186,12 @@ TEST_CASE("gemm: rows have the same bits for every M, thread count and form") {
                           rows * outputs));
         REQUIRE(
             same_bits(multiply(three, part, Form::nt, accumulate, true).data(), expected, rows * outputs));
+        REQUIRE(same_bits(multiply(three, part, Form::packed_bf16, accumulate, true).data(),
+                          whole_narrow.data() + skip * outputs, rows * outputs));
+        REQUIRE(same_bits(multiply(three, part, Form::tn_bf16, accumulate, false),
+                          multiply(one, part, Form::packed_bf16, accumulate, false)));
         const Floats plain = multiply(one, part, Form::nt, accumulate, false);
+        REQUIRE(same_bits(multiply(three, part, Form::packed_transposed, accumulate, false), plain));
         REQUIRE(same_bits(multiply(three, part, Form::nn, accumulate, false), plain));
         REQUIRE(same_bits(multiply(three, part, Form::tn, accumulate, false), plain));
       }
@@ -189,7 +229,7 @@ TEST_CASE("gemm: bf16 panels widen exactly") {
   on_every_target([&](const std::string&) {
     for (const int64_t rows : {1, 8, 40}) {
       Problem p = make_problem(rows, 97, 301, 5);
-      const Floats narrow = multiply(one, p, Form::packed_bf16, false, true);
+      const Floats narrow = multiply(one, p, Form::packed_weights, false, true);
       for (float& f : p.right) f = bf16_value(f);
       REQUIRE(same_bits(narrow, multiply(one, p, Form::packed, false, true)));
     }

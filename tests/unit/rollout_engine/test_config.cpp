@@ -55,7 +55,7 @@ TEST_CASE("describe gives a schema of every key") {
     REQUIRE(!schema.at("description").get<std::string>().empty());
     REQUIRE((schema.contains("default") || key == "model"));
   }
-  REQUIRE(described.at("dtypes").size() == 2);
+  REQUIRE(described.at("dtypes").size() == 3);
 }
 
 TEST_CASE("estimate counts what is then held") {

@@ -121,7 +121,7 @@ TEST_CASE("matrices held as bfloat16 give what the rounded float32 model gives")
     ReferenceModel reference(kGolden / name);
     reference.round_to_bf16();
     Json config = config_of(name);
-    config["dtype"] = "bfloat16";
+    config["dtype"] = "bfloat16_weights";
     config["load_format"] = "none";
     TestEngine engine(host, config);
     std::vector<const verlc_named_tensor*> parts;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "core/kernels/cpu/gemm.hpp"
 #include "core/kernels/cpu/gemm_table.hpp"
@@ -19,106 +20,179 @@ void add_bias(float* c, int64_t rows, int64_t stride, int64_t columns, const flo
   }
 }
 
-struct PackedProduct {
-  const float* x;
+struct Product {
+  const float* x;  ///< [M, K] floats, or what round_rows makes of them
+  PackedMatrix packed;
   const float* bias;
   float* c;
   int64_t n, k;
   bool accumulate;
 };
 
-template <typename T, typename Kernel>
-void run_block(const PackedProduct& product, const T* packed, const Kernel& kernel, Range rows,
-               Range panels) {
-  const int64_t k = product.k;
+/// Rows [first, first + rows) against steps [k0, k0 + depth) of panel `panel`.
+struct Piece {
+  int64_t first, rows, panel, k0, depth;
+};
+
+const void* panel_at(const PackedMatrix& packed, int64_t panel, int64_t step) {
+  const PackedMatrix part = packed.from(panel, step);
+  return part.panels;
+}
+
+class PieceKernel {
+ public:
+  explicit PieceKernel(const Product& product)
+      : product_(product),
+        table_(gemm_table()),
+        dot_(product.packed.precision == Precision::bf16 ? dot_panel() : nullptr) {}
+
+  void run(const Piece& piece) const {
+    const int64_t columns = std::min(kPanel, product_.n - piece.panel * kPanel);
+    const PanelOut out{product_.c + piece.first * product_.n + piece.panel * kPanel, product_.n, columns,
+                       product_.accumulate || piece.k0 > 0};
+    const void* panel = panel_at(product_.packed, piece.panel, piece.k0);
+    if (product_.packed.precision == Precision::f32)
+      return table_.panel(left(piece), piece.rows, static_cast<const float*>(panel), piece.depth, out);
+    if (dot_ != nullptr) return dot(piece, static_cast<const uint32_t*>(panel), out);
+    widening(piece, static_cast<const uint32_t*>(panel), out);
+  }
+
+ private:
+  [[nodiscard]] LeftRows left(const Piece& piece) const {
+    const int64_t k = product_.k;
+    return {product_.x + piece.first * k + piece.k0, k, 1, kTileRows * k};
+  }
+
+  void widening(const Piece& piece, const uint32_t* panel, PanelOut out) const {
+    if (piece.rows <= kTileRows)
+      return table_.panel_widening(left(piece), piece.rows, panel, piece.depth, out);
+    alignas(64) float wide[kDepth * kPanel];  // widened once for all rows
+    table_.split(panel, piece.depth, wide);
+    table_.panel(left(piece), piece.rows, wide, piece.depth, out);
+  }
+
+  void dot(const Piece& piece, const uint32_t* panel, PanelOut out) const {
+    const int64_t pairs = (product_.k + 1) / 2;
+    const LeftPairs rows{reinterpret_cast<const uint32_t*>(product_.x) + piece.first * pairs + piece.k0 / 2,
+                         pairs, 1, kTileRows * pairs};
+    dot_(rows, piece.rows, panel, (piece.depth + 1) / 2, out);
+  }
+
+  const Product& product_;
+  const GemmTable& table_;
+  DotPanel dot_;
+};
+
+void run_block(const Product& product, const PieceKernel& kernel, Range rows, Range panels) {
+  const int64_t k = std::max<int64_t>(product.k, 1);
   const int64_t step = rows_per_block(k);
   for (int64_t i = rows.begin; i < rows.end; i += step) {
     const int64_t count = std::min(step, rows.end - i);
+    const int64_t depth = count <= kTileRows ? k : kDepth;
     for (int64_t p = panels.begin; p < panels.end; ++p) {
+      for (int64_t k0 = 0; k0 < k; k0 += depth)
+        kernel.run({i, count, p, k0, std::min(depth, product.k - k0)});
+      if (product.bias == nullptr) continue;
       const int64_t columns = std::min(kPanel, product.n - p * kPanel);
-      float* c = product.c + i * product.n + p * kPanel;
-      const int64_t depth = count <= kTileRows ? std::max<int64_t>(k, 1) : kDepth;
-      for (int64_t k0 = 0; k0 < std::max<int64_t>(k, 1); k0 += depth) {
-        const LeftRows left{product.x + i * k + k0, k, 1, kTileRows * k};
-        kernel(left, count, packed + (p * k + k0) * kPanel, std::min(depth, k - k0),
-               PanelOut{c, product.n, columns, product.accumulate || k0 > 0});
-      }
-      if (product.bias != nullptr) add_bias(c, count, product.n, columns, product.bias + p * kPanel);
+      add_bias(product.c + i * product.n + p * kPanel, count, product.n, columns, product.bias + p * kPanel);
     }
   }
 }
 
-template <typename T, typename Kernel>
-void run(Executor& threads, const PackedProduct& product, const T* packed, int64_t m, const Kernel& kernel) {
+void run(Executor& threads, const Product& product, int64_t m) {
+  const PieceKernel kernel(product);
   const int64_t panels = (product.n + kPanel - 1) / kPanel;
   const int64_t tiles = (m + kTileRows - 1) / kTileRows;
   const int team = threads.threads();
   const int tasks = team == 1 || tiles * panels < 16 * team ? team : team * kTasksPerThread;
   const Grid grid = split_grid(tiles, panels, tasks);
   threads.for_each(grid.rows * grid.columns, [&](int task) {
-    run_block(product, packed, kernel, part_of(m, kTileRows, grid.rows, task / grid.columns),
+    run_block(product, kernel, part_of(m, kTileRows, grid.rows, task / grid.columns),
               part_of(panels, 1, grid.columns, task % grid.columns));
   });
 }
 
-template <typename T, typename Store>
-void pack(Executor& threads, const float* w, int64_t n, int64_t k, T* packed, Store store) {
+/// Packs panel by panel: body(panel, columns, out).
+template <typename Body>
+void for_panels(Executor& threads, Precision precision, int64_t n, int64_t k, void* packed, Body body) {
   const int64_t panels = (n + kPanel - 1) / kPanel;
   for_ranges(threads, panels, 1, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t columns = std::min(kPanel, n - p * kPanel);
-      store(w + p * kPanel * k, columns, packed + p * kPanel * k);
-    }
+    for (int64_t p = begin; p < end; ++p)
+      body(p * kPanel, std::min(kPanel, n - p * kPanel),
+           static_cast<uint32_t*>(packed) + p * panel_words(precision, k));
   });
 }
 
 }  // namespace
 
-void pack_weight(Executor& threads, const float* w, int64_t n, int64_t k, float* packed) {
-  const GemmTable& table = gemm_table();
-  pack(threads, w, n, k, packed, [&](const float* rows, int64_t columns, float* out) {
-    table.pack_transposed(rows, k, columns, k, out);
-  });
+PackedMatrix PackedMatrix::from(int64_t panel, int64_t step) const {
+  const int64_t words =
+      panel * panel_words(precision, depth) + kPanel * (is_narrow(precision) ? step / 2 : step);
+  return {static_cast<const uint32_t*>(panels) + words, precision, depth};
 }
 
-void pack_weight_bf16(Executor& threads, const float* w, int64_t n, int64_t k, uint16_t* packed) {
+void pack_weight(Executor& threads, Precision precision, const float* w, int64_t n, int64_t k, void* packed) {
   const GemmTable& table = gemm_table();
-  pack(threads, w, n, k, packed, [&](const float* rows, int64_t columns, uint16_t* out) {
+  for_panels(threads, precision, n, k, packed, [&](int64_t first, int64_t columns, uint32_t* out) {
+    const float* rows = w + first * k;
+    if (!is_narrow(precision))
+      return table.pack_transposed(rows, k, columns, k, reinterpret_cast<float*>(out));
     constexpr int64_t kStep = 64;
     alignas(64) float buffer[kStep * kPanel];
     for (int64_t k0 = 0; k0 < k; k0 += kStep) {
       const int64_t depth = std::min(kStep, k - k0);
       table.pack_transposed(rows + k0, k, columns, depth, buffer);
-      table.narrow(buffer, out + k0 * kPanel, static_cast<size_t>(depth * kPanel));
+      table.pack_row_pairs(buffer, kPanel, kPanel, depth, out + k0 / 2 * kPanel);
     }
   });
 }
 
-void gemm_packed(Executor& threads, const float* x, const float* packed, const float* bias, float* c,
-                 int64_t m, int64_t n, int64_t k, bool accumulate) {
+void pack_weight_transposed(Executor& threads, Precision precision, const float* w, int64_t n, int64_t k,
+                            void* packed) {
   const GemmTable& table = gemm_table();
-  run(threads, PackedProduct{x, bias, c, n, k, accumulate}, packed, m,
-      [&](LeftRows a, int64_t rows, const float* panel, int64_t depth, PanelOut out) {
-        // The first rows bring the panel in; the others find it in the cache.
-        const int64_t first = std::min(rows, kTileRows);
-        table.panel_stream(a, first, panel, depth, out);
-        if (rows == first) return;
-        a.p += a.tile;
-        out.c += kTileRows * out.row;
-        table.panel(a, rows - first, panel, depth, out);
-      });
+  for_panels(threads, precision, k, n, packed, [&](int64_t first, int64_t columns, uint32_t* out) {
+    if (is_narrow(precision)) return table.pack_row_pairs(w + first, k, columns, n, out);
+    table.pack_rows(w + first, k, columns, n, reinterpret_cast<float*>(out));
+  });
 }
 
-void gemm_packed_bf16(Executor& threads, const float* x, const uint16_t* packed, const float* bias, float* c,
-                      int64_t m, int64_t n, int64_t k, bool accumulate) {
+void read_packed_row(const PackedMatrix& packed, int64_t row, int64_t k, float* out) {
+  const void* panel = packed.from(row / kPanel, 0).panels;
+  const int64_t lane = row % kPanel;
+  if (!is_narrow(packed.precision)) {
+    for (int64_t i = 0; i < k; ++i) out[i] = static_cast<const float*>(panel)[i * kPanel + lane];
+    return;
+  }
+  const auto* words = static_cast<const uint32_t*>(panel);
+  for (int64_t i = 0; i < k; ++i) {
+    const uint32_t word = words[i / 2 * kPanel + lane];
+    out[i] = std::bit_cast<float>(i % 2 == 0 ? word << 16 : word & 0xFFFF0000U);
+  }
+}
+
+void round_rows(Executor& threads, const float* x, int64_t m, int64_t k, float* rounded) {
   const GemmTable& table = gemm_table();
-  run(threads, PackedProduct{x, bias, c, n, k, accumulate}, packed, m,
-      [&](LeftRows a, int64_t rows, const uint16_t* panel, int64_t depth, PanelOut out) {
-        if (rows <= kTileRows) return table.panel_bf16(a, rows, panel, depth, out);
-        alignas(64) float wide[kDepth * kPanel];  // widened once for all rows
-        table.widen(panel, wide, static_cast<size_t>(depth * kPanel));
-        table.panel(a, rows, wide, depth, out);
-      });
+  const bool pairs = dot_panel() != nullptr;
+  for_ranges(threads, m, 1, 32768 / std::max<int64_t>(k, 1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (pairs)
+        table.narrow_row(x + i * k, k, reinterpret_cast<uint32_t*>(rounded) + i * ((k + 1) / 2));
+      else
+        table.round_row(x + i * k, k, rounded + i * k);
+    }
+  });
+}
+
+void gemm_packed_rounded(Executor& threads, const float* rounded, PackedMatrix packed, const float* bias,
+                         float* c, int64_t m, int64_t n, int64_t k, bool accumulate) {
+  run(threads, Product{rounded, packed, bias, c, n, k, accumulate}, m);
+}
+
+void gemm_packed(Executor& threads, const float* x, PackedMatrix packed, const float* bias, float* c,
+                 int64_t m, int64_t n, int64_t k, bool accumulate, float* scratch) {
+  if (packed.precision == Precision::bf16) round_rows(threads, x, m, k, scratch);
+  const float* operand = packed.precision == Precision::bf16 ? scratch : x;
+  gemm_packed_rounded(threads, operand, packed, bias, c, m, n, k, accumulate);
 }
 
 }  // namespace verlc::kernels

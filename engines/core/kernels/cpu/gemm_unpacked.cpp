@@ -61,26 +61,76 @@ struct LeftTask {
   bool accumulate;
 };
 
-void left_packed_task(const GemmTable& table, const LeftTask& t, Range rows, Range panels, float* scratch) {
-  float* left = scratch + kPanelFloats;
+/// Packs and multiplies blocks of one task. T: float, or uint32_t for pairs of tokens.
+template <typename T>
+struct LeftKernel;
+
+template <>
+struct LeftKernel<float> {
+  const GemmTable& table;
+  bool rounded;
+  static int64_t words(int64_t depth) { return depth; }
+  void pack_left(const float* dy, ptrdiff_t stride, int64_t rows, int64_t depth, float* out) const {
+    (rounded ? table.pack_left_rounded : table.pack_left)(dy, stride, rows, depth, out, tile_stride(depth));
+  }
+  void pack_right(const float* x, ptrdiff_t stride, int64_t columns, int64_t depth, float* out) const {
+    (rounded ? table.pack_rows_rounded : table.pack_rows)(x, stride, columns, depth, out);
+  }
+  void multiply(const float* left, int64_t rows, const float* panel, int64_t depth, PanelOut out) const {
+    table.panel(LeftRows{left, 1, kTileRows, tile_stride(depth)}, rows, panel, depth, out);
+  }
+};
+
+template <>
+struct LeftKernel<uint32_t> {
+  const GemmTable& table;
+  DotPanel dot;
+  static int64_t words(int64_t depth) { return (depth + 1) / 2; }
+  void pack_left(const float* dy, ptrdiff_t stride, int64_t rows, int64_t depth, uint32_t* out) const {
+    table.pack_left_pairs(dy, stride, rows, depth, out, tile_stride(words(depth)));
+  }
+  void pack_right(const float* x, ptrdiff_t stride, int64_t columns, int64_t depth, uint32_t* out) const {
+    table.pack_row_pairs(x, stride, columns, depth, out);
+  }
+  void multiply(const uint32_t* left, int64_t rows, const uint32_t* panel, int64_t depth,
+                PanelOut out) const {
+    dot(LeftPairs{left, 1, kTileRows, tile_stride(words(depth))}, rows, panel, words(depth), out);
+  }
+};
+
+template <typename T>
+void left_packed_task(const LeftKernel<T>& kernel, const LeftTask& t, Range rows, Range panels,
+                      float* scratch) {
+  T* panel = reinterpret_cast<T*>(scratch);
+  T* left = reinterpret_cast<T*>(scratch + kPanelFloats);
   for (int64_t m0 = 0; m0 < std::max<int64_t>(t.m, 1); m0 += kDepth) {
     const int64_t depth = std::min(kDepth, t.m - m0);
     for (int64_t i = rows.begin; i < rows.end; i += kLeftRows) {
       const int64_t count = std::min(kLeftRows, rows.end - i);
-      table.pack_left(t.dy + m0 * t.n + i, t.n, count, depth, left, tile_stride(depth));
+      kernel.pack_left(t.dy + m0 * t.n + i, t.n, count, depth, left);
       for (int64_t p = panels.begin; p < panels.end; ++p) {
         const int64_t columns = std::min(kPanel, t.k - p * kPanel);
-        table.pack_rows(t.x + m0 * t.k + p * kPanel, t.k, columns, depth, scratch);
-        table.panel(LeftRows{left, 1, kTileRows, tile_stride(depth)}, count, scratch, depth,
-                    PanelOut{t.dw + i * t.k + p * kPanel, t.k, columns, t.accumulate || m0 > 0});
+        kernel.pack_right(t.x + m0 * t.k + p * kPanel, t.k, columns, depth, panel);
+        kernel.multiply(left, count, panel, depth,
+                        PanelOut{t.dw + i * t.k + p * kPanel, t.k, columns, t.accumulate || m0 > 0});
       }
     }
   }
 }
 
+template <typename T>
+void left_packed(Executor& threads, const LeftKernel<T>& kernel, const LeftTask& t, float* scratch) {
+  const int64_t panels = (t.k + kPanel - 1) / kPanel;
+  const Grid grid = split_grid((t.n + kTileRows - 1) / kTileRows, panels, tasks_for(threads));
+  threads.for_each(grid.rows * grid.columns, [&](int task) {
+    left_packed_task(kernel, t, part_of(t.n, kTileRows, grid.rows, task / grid.columns),
+                     part_of(panels, 1, grid.columns, task % grid.columns), scratch + task * kTaskFloats);
+  });
+}
+
 }  // namespace
 
-size_t gemm_scratch_floats(int threads, int64_t /*k*/) {
+size_t gemm_scratch_floats(int threads) {
   return static_cast<size_t>(threads) * 2 * static_cast<size_t>(kTaskFloats);
 }
 
@@ -98,16 +148,14 @@ void gemm_nn(Executor& threads, const float* dy, const float* w, float* dx, int6
                    float* out) { table.pack_rows(w + k0 * k + j, k, columns, depth, out); });
 }
 
-void gemm_tn(Executor& threads, const float* dy, const float* x, float* dw, int64_t m, int64_t n, int64_t k,
-             bool accumulate, float* scratch) {
+void gemm_tn(Executor& threads, Precision precision, const float* dy, const float* x, float* dw, int64_t m,
+             int64_t n, int64_t k, bool accumulate, float* scratch) {
   const GemmTable& table = gemm_table();
-  const int64_t panels = (k + kPanel - 1) / kPanel;
-  const Grid grid = split_grid((n + kTileRows - 1) / kTileRows, panels, tasks_for(threads));
-  threads.for_each(grid.rows * grid.columns, [&](int task) {
-    left_packed_task(table, LeftTask{dy, x, dw, m, n, k, accumulate},
-                     part_of(n, kTileRows, grid.rows, task / grid.columns),
-                     part_of(panels, 1, grid.columns, task % grid.columns), scratch + task * kTaskFloats);
-  });
+  const LeftTask task{dy, x, dw, m, n, k, accumulate};
+  const bool narrow = precision == Precision::bf16;
+  const DotPanel dot = narrow ? dot_panel() : nullptr;
+  if (dot != nullptr) return left_packed(threads, LeftKernel<uint32_t>{table, dot}, task, scratch);
+  left_packed(threads, LeftKernel<float>{table, narrow}, task, scratch);
 }
 
 }  // namespace verlc::kernels

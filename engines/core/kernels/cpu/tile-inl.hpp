@@ -29,14 +29,8 @@ inline constexpr bool kWide = kLanes == 16;
 /// Steps of one chain.
 inline constexpr int64_t kSegment = 128;
 
-HWY_INLINE FloatVec load_b(FloatTag d, const float* p) {
-  return hn::LoadU(d, p);
-}
-HWY_INLINE FloatVec load_b(FloatTag d, const uint16_t* p) {
-  const hn::RebindToUnsigned<FloatTag> du;
-  const hn::Rebind<uint16_t, FloatTag> d16;
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, p))));
-}
+/// 4-byte words that a streamed panel is prefetched ahead of itself.
+inline constexpr ptrdiff_t kPrefetchWords = 384;
 
 /// Strides in elements: `row` between rows, `k` between steps of the reduction, `vec` between vectors of a
 /// row.
@@ -63,8 +57,8 @@ HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb
     FloatVec bv[NV];
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
-      bv[v] = load_b(d, pb + v * b.vec);
-      if (kPrefetch) hwy::Prefetch(pb + v * b.vec + 1536 / sizeof(T));
+      bv[v] = hn::LoadU(d, pb + v * b.vec);
+      if (kPrefetch) hwy::Prefetch(pb + v * b.vec + kPrefetchWords);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -82,6 +76,14 @@ HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool fr
   const float* pa = a.p;
   const T* pb = b.p;
   const int64_t segment = kChain ? k : kSegment;
+  if (kPrefetch) {
+    // The lines of c come while the chain runs.
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) hwy::Prefetch(c.p + r * c.row + v * c.vec);
+    }
+  }
   for (int64_t k0 = 0; k0 < k || k0 == 0; k0 += segment) {
     const bool onto_c = from_c || k0 > 0;
     FloatVec acc[R][NV];

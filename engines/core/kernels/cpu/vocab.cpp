@@ -18,20 +18,44 @@ struct Chunk {
   int64_t begin, count;
 };
 
+int64_t round_to_line(int64_t floats) {
+  return (floats + 15) / 16 * 16;
+}
+
 Chunk chunk_at(int64_t begin, int64_t vocab) {
   return {begin, std::min(kVocabChunk, vocab - begin)};
 }
 
+int64_t rounded_floats(Precision precision, int64_t rows, int64_t hidden) {
+  return round_to_line(gemm_packed_scratch_floats(precision, rows, hidden));
+}
+
+/// h as the products with the head take it, rounded once for all chunks.
+const float* head_input(Executor& threads, const float* h, Precision precision, int64_t rows, int64_t hidden,
+                        float* scratch) {
+  if (precision != Precision::bf16) return h;
+  round_rows(threads, h, rows, hidden, scratch);
+  return scratch;
+}
+
 /// logits [rows, chunk.count] = h W^T of the chunk's columns.
-void chunk_logits(Executor& threads, const float* h, HeadWeight head, int64_t rows, int64_t hidden,
+void chunk_logits(Executor& threads, const float* input, HeadWeight head, int64_t rows, int64_t hidden,
                   Chunk chunk, float* logits, float* gemm_scratch) {
-  if (head.packed != nullptr) {
-    gemm_packed(threads, h, head.packed + chunk.begin * hidden, nullptr, logits, rows, chunk.count, hidden,
-                false);
-  } else {
-    gemm_nt(threads, h, head.rows + chunk.begin * hidden, nullptr, logits, rows, chunk.count, hidden, false,
-            gemm_scratch);
-  }
+  if (head.forward.panels != nullptr)
+    return gemm_packed_rounded(threads, input, head.forward.from(chunk.begin / kPanel, 0), nullptr, logits,
+                               rows, chunk.count, hidden, false);
+  gemm_nt(threads, input, head.rows + chunk.begin * hidden, nullptr, logits, rows, chunk.count, hidden, false,
+          gemm_scratch);
+}
+
+/// dh (+)= dlogits W over the chunk's columns.
+void chunk_input_gradient(Executor& threads, const float* dlogits, HeadWeight head, int64_t rows,
+                          int64_t hidden, Chunk chunk, float* dh, float* gemm_scratch) {
+  if (head.backward.panels != nullptr)
+    return gemm_packed(threads, dlogits, head.backward.from(0, chunk.begin), nullptr, dh, rows, hidden,
+                       chunk.count, chunk.begin > 0, gemm_scratch);
+  gemm_nn(threads, dlogits, head.rows + chunk.begin * hidden, dh, rows, chunk.count, hidden, chunk.begin > 0,
+          gemm_scratch);
 }
 
 struct ForwardCall {
@@ -50,10 +74,13 @@ void forward_rows(const ForwardCall& call, int64_t first, int64_t rows, float* l
   SoftmaxSums sums[kForwardRows];
   float target_logit[kForwardRows];
   std::fill_n(sums, rows, no_logits());
+  const Precision precision = call.head.forward.precision;
+  const float* input =
+      head_input(inline_threads, call.h + first * call.hidden, precision, rows, call.hidden, gemm_scratch);
+  gemm_scratch += rounded_floats(precision, rows, call.hidden);
   for (int64_t begin = 0; begin < call.vocab; begin += kVocabChunk) {
     const Chunk chunk = chunk_at(begin, call.vocab);
-    chunk_logits(inline_threads, call.h + first * call.hidden, call.head, rows, call.hidden, chunk, logits,
-                 gemm_scratch);
+    chunk_logits(inline_threads, input, call.head, rows, call.hidden, chunk, logits, gemm_scratch);
     for (int64_t r = 0; r < rows; ++r) {
       const float* row = logits + r * chunk.count;
       add_chunk(sums[r], row, chunk.count, call.inv_temperature[first + r], call.entropy != nullptr);
@@ -69,16 +96,19 @@ void forward_rows(const ForwardCall& call, int64_t first, int64_t rows, float* l
   }
 }
 
-size_t forward_task_floats(int64_t hidden) {
-  return static_cast<size_t>(kForwardRows * kVocabChunk) + gemm_scratch_floats(1, hidden);
+size_t forward_task_floats(int64_t hidden, Precision precision) {
+  return static_cast<size_t>(kForwardRows * kVocabChunk + rounded_floats(precision, kForwardRows, hidden)) +
+         gemm_scratch_floats(1);
 }
 
 }  // namespace
 
-size_t vocab_scratch_floats(int threads, int64_t num_rows, int64_t hidden) {
-  const size_t forward = static_cast<size_t>(threads) * forward_task_floats(hidden);
+size_t vocab_scratch_floats(int threads, int64_t num_rows, int64_t hidden, Precision precision) {
+  const size_t forward = static_cast<size_t>(threads) * forward_task_floats(hidden, precision);
   const int64_t rows = std::min(num_rows, kBackwardRows);
-  const size_t backward = static_cast<size_t>(rows * kVocabChunk) + gemm_scratch_floats(threads, hidden);
+  const auto narrow = static_cast<size_t>(rounded_floats(precision, rows, kVocabChunk));
+  const size_t backward = static_cast<size_t>(rows * kVocabChunk + rounded_floats(precision, rows, hidden)) +
+                          std::max(narrow, gemm_scratch_floats(threads));
   return std::max(forward, backward);
 }
 
@@ -89,7 +119,7 @@ void vocab_logprob_forward(Executor& threads, const float* h, HeadWeight head, c
   const ForwardCall call{h, head, targets, inv_temperature, hidden, vocab, logp, entropy, lse};
   const int tasks = threads.threads();
   threads.for_each(tasks, [&](int task) {
-    float* logits = scratch + static_cast<size_t>(task) * forward_task_floats(hidden);
+    float* logits = scratch + static_cast<size_t>(task) * forward_task_floats(hidden, head.forward.precision);
     const Range mine = part_of(num_rows, 8, tasks, task);
     for (int64_t r = mine.begin; r < mine.end; r += kForwardRows) {
       forward_rows(call, r, std::min(kForwardRows, mine.end - r), logits,
@@ -108,9 +138,12 @@ void vocab_logprob_backward(Executor& threads, const float* h, HeadWeight head, 
     float* logits = scratch;
     float* gemm_scratch = scratch + rows * kVocabChunk;
     const float* h_rows = h + first * hidden;
+    const Precision precision = head.forward.precision;
+    const float* input = head_input(threads, h_rows, precision, rows, hidden, gemm_scratch);
+    gemm_scratch += rounded_floats(precision, rows, hidden);
     for (int64_t begin = 0; begin < vocab; begin += kVocabChunk) {
       const Chunk chunk = chunk_at(begin, vocab);
-      chunk_logits(threads, h_rows, head, rows, hidden, chunk, logits, gemm_scratch);
+      chunk_logits(threads, input, head, rows, hidden, chunk, logits, gemm_scratch);
       for_ranges(threads, rows, 1, 4, [&](int64_t from, int64_t to) {
         for (int64_t r = from; r < to; ++r) {
           const int64_t i = first + r;
@@ -123,10 +156,9 @@ void vocab_logprob_backward(Executor& threads, const float* h, HeadWeight head, 
                                            .target = targets[i] - begin});
         }
       });
-      gemm_nn(threads, logits, head.rows + begin * hidden, dh + first * hidden, rows, chunk.count, hidden,
-              begin > 0, gemm_scratch);
+      chunk_input_gradient(threads, logits, head, rows, hidden, chunk, dh + first * hidden, gemm_scratch);
       if (d_head != nullptr) {
-        gemm_tn(threads, logits, h_rows, d_head + begin * hidden, rows, chunk.count, hidden, true,
+        gemm_tn(threads, precision, logits, h_rows, d_head + begin * hidden, rows, chunk.count, hidden, true,
                 gemm_scratch);
       }
     }

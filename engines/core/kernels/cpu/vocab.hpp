@@ -8,20 +8,23 @@
 #include <cstdint>
 
 #include "core/base/executor.hpp"
+#include "core/kernels/cpu/gemm.hpp"
 
 namespace verlc::kernels {
 
 /// Columns per chunk: a multiple of kPanel, fixed, since it decides the order of the reduction.
 inline constexpr int64_t kVocabChunk = 960;
 
-/// One of the two forms of the head weight; `rows` is [V, H] row-major, `packed` the result of pack_weight.
+/// The head weight [V, H]: row-major, or packed, or both. Panels are used where there are any.
 struct HeadWeight {
   const float* rows = nullptr;
-  const float* packed = nullptr;  ///< used for the logits when not null; the backward reads `rows` as well
+  PackedMatrix forward = {};   ///< pack_weight: logits = h W^T
+  PackedMatrix backward = {};  ///< pack_weight_transposed: dh = dlogits W
 };
 
 /// Scratch for the two calls below, in floats.
-size_t vocab_scratch_floats(int threads, int64_t num_rows, int64_t hidden);
+size_t vocab_scratch_floats(int threads, int64_t num_rows, int64_t hidden,
+                            Precision precision = Precision::f32);
 
 /// logp[r] = log softmax(h[r] W^T * inv_temperature[r])[target[r]]; entropy likewise (null = not wanted).
 /// h: [R, H]; inv_temperature: [R]; targets: [R] in [0, V); lse: [R], kept for the backward. logp, entropy:

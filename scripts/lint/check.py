@@ -8,6 +8,7 @@ size    .cpp, .hpp and .h: a warning above 400 lines, refused above 500; any com
 format  .cpp and .hpp are as clang-format 14 writes them
 ascii   C, C++, CMake and shell sources outside tests are ASCII
 words   no notes about unfinished work, no paths of one machine
+python  .py files compile
 scripts/lint/exceptions.txt lists the files that a rule does not bind.
 """
 
@@ -110,6 +111,13 @@ def check_text(path, text):
             yield "words", f"{path}:{number}: names the path {found}"
 
 
+def check_python(path, text):
+    try:
+        compile(text, path, "exec")
+    except SyntaxError as problem:
+        yield "python", f"{path}:{problem.lineno}: {problem.msg}"
+
+
 def check_size(path, size, text):
     if size > MAX_BYTES:
         yield "size", f"{path}: {size} bytes, more than {MAX_BYTES}"
@@ -173,6 +181,8 @@ def main():
             entries += check_text(path, text)
             if path.endswith(CODE):
                 entries += check_ladder(ladder, path, text)
+            if path.endswith(".py"):
+                entries += check_python(path, text)
         found += [(rule, path, message) for rule, message in entries]
     found += [(rule, message.split(":")[0], message)
               for rule, message in check_format([path for path in files if path.endswith((".cpp", ".hpp"))])]

@@ -11,7 +11,7 @@ namespace verlc::fsdp {
 
 // One micro-batch's forward, kept for its backward.
 struct Engine::Pass {
-  std::shared_ptr<std::vector<int32_t>> cu_seqlens;
+  std::shared_ptr<PackedSegments> segments;
   PackedAttention attention;
   RotaryRows rotary;
   LogprobRows rows;
@@ -19,19 +19,20 @@ struct Engine::Pass {
   std::vector<Var> out;  // log-prob and entropy of the rows
 
   Pass(Engine& engine, const Batch& batch, const MicroBatch& part, bool record, bool entropy)
-      : cu_seqlens(std::make_shared<std::vector<int32_t>>()),
-        attention(cu_seqlens),
+      : segments(std::make_shared<PackedSegments>()),
+        attention(segments),
         tape(engine.services_.context(), record) {
+    std::vector<int32_t>& cu_seqlens = segments->cu_seqlens;
     for (size_t s = part.sequence_begin; s <= part.sequence_end; ++s)
-      cu_seqlens->push_back(batch.cu_seqlens[s] - static_cast<int32_t>(part.token_begin));
+      cu_seqlens.push_back(batch.cu_seqlens[s] - static_cast<int32_t>(part.token_begin));
     const size_t count = part.token_end - part.token_begin;
     const std::span<const int32_t> tokens = batch.tokens.subspan(part.token_begin, count);
-    rotary = engine.rotary_.rows(batch.positions.subspan(part.token_begin, count), *cu_seqlens);
+    rotary = engine.rotary_.rows(batch.positions.subspan(part.token_begin, count), cu_seqlens);
     const std::span<const float> temperature =
         batch.temperature.empty()
             ? batch.temperature
             : batch.temperature.subspan(part.sequence_begin, part.sequence_end - part.sequence_begin);
-    rows = logprob_rows(tokens, *cu_seqlens, batch.mask.subspan(part.token_begin, count), temperature);
+    rows = logprob_rows(tokens, cu_seqlens, batch.mask.subspan(part.token_begin, count), temperature);
     const Tensor ids =
         Tensor::borrow(const_cast<int32_t*>(tokens.data()), {static_cast<int64_t>(count)}, DType::i32);
     const ForwardContext context{tape, attention, rotary.view()};

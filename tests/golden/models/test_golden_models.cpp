@@ -91,7 +91,7 @@ struct LocalModel {
   // asked.
   std::vector<std::vector<float>> forward(float temperature, bool train, bool recompute,
                                           double* loss = nullptr) {
-    PackedAttention attention(cu_seqlens);
+    PackedAttention attention(std::make_shared<PackedSegments>(PackedSegments{*cu_seqlens, {}}));
     const RotaryRows rows = rotary.rows(positions, *cu_seqlens);
     Tape tape(context, train);
     const ForwardContext forward{tape, attention, rows.view()};

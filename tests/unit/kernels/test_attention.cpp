@@ -199,15 +199,13 @@ struct Gradients {
 };
 
 Gradients backward(Executor& threads, const AttentionShape& shape, const Inputs& in, const Outputs& forward,
-                   const Floats& dout, const std::vector<int32_t>& cu_seqlens) {
-  int64_t longest = 0;
-  for (size_t s = 1; s < cu_seqlens.size(); ++s) {
-    longest = std::max<int64_t>(longest, cu_seqlens[s] - cu_seqlens[s - 1]);
-  }
+                   const Floats& dout, const std::vector<int32_t>& cu_seqlens,
+                   const std::vector<int32_t>& parent = {}) {
+  const PackedLayout layout{cu_seqlens, parent};
   Gradients g{filled(in.q.size()), filled(in.k.size()), filled(in.v.size())};
-  Floats scratch = filled(attention_backward_scratch_floats(threads.threads(), shape, longest));
+  Floats scratch = filled(attention_backward_scratch_floats(shape, layout));
   attention_backward(threads, shape, in.q.data(), in.k.data(), in.v.data(), forward.out.data(), dout.data(),
-                     forward.lse.data(), cu_seqlens, g.dq.data(), g.dk.data(), g.dv.data(), scratch.data());
+                     forward.lse.data(), layout, g.dq.data(), g.dk.data(), g.dv.data(), scratch.data());
   return g;
 }
 

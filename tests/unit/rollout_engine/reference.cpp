@@ -30,7 +30,8 @@ std::vector<std::vector<float>> ReferenceModel::logp(const std::vector<Request>&
   std::vector<int32_t> tokens, positions;
   std::vector<uint8_t> mask;
   std::vector<float> temperature;
-  auto cu_seqlens = std::make_shared<std::vector<int32_t>>(1, 0);
+  auto segments = std::make_shared<PackedSegments>(PackedSegments{{0}, {}});
+  std::vector<int32_t>& cu_seqlens = segments->cu_seqlens;
   for (size_t i = 0; i < requests.size(); ++i) {
     std::vector<int32_t> all = requests[i].prompt;
     all.insert(all.end(), responses[i].begin(), responses[i].end());
@@ -41,15 +42,15 @@ std::vector<std::vector<float>> ReferenceModel::logp(const std::vector<Request>&
     }
     const double t = requests[i].sampling.temperature;
     temperature.push_back(t > 0 ? static_cast<float>(t) : 1.0f);
-    cu_seqlens->push_back(static_cast<int32_t>(tokens.size()));
+    cu_seqlens.push_back(static_cast<int32_t>(tokens.size()));
   }
-  PackedAttention attention(cu_seqlens);
-  const RotaryRows rows = rotary_.rows(positions, *cu_seqlens);
+  PackedAttention attention(segments);
+  const RotaryRows rows = rotary_.rows(positions, cu_seqlens);
   Tape tape(context_, false);
   const ForwardContext pass{tape, attention, rows.view()};
   ResidentUnits resident;
   const Tensor ids = Tensor::borrow(tokens.data(), {static_cast<int64_t>(tokens.size())}, DType::i32);
-  const LogprobRows chosen = logprob_rows(tokens, *cu_seqlens, mask, temperature);
+  const LogprobRows chosen = logprob_rows(tokens, cu_seqlens, mask, temperature);
   const Var hidden = forward_hidden(model_, pass, ids, resident, false);
   const Var logp = forward_logprob(model_, pass, hidden, chosen, false).front();
   std::vector<std::vector<float>> result;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/base/executor.hpp"
+#include "core/kernels/cpu/packed_layout.hpp"
 
 namespace verlc::kernels {
 
@@ -57,12 +58,12 @@ void attention_forward(Executor& threads, const AttentionShape& shape,
                        std::span<const AttentionSequence> sequences);
 
 /// Packed training backward. q, out, dout, dq: [T, num_heads, head_dim]; k, v, dk, dv: [T, num_kv_heads,
-/// head_dim]; lse: [T, num_heads] from the forward; cu_seqlens: [S + 1]. Writes (does not add to) dq, dk, dv.
-/// The reduction order does not depend on the thread count. scratch: attention_backward_scratch_floats()
-/// floats, 64-byte aligned.
-size_t attention_backward_scratch_floats(int threads, const AttentionShape& shape, int64_t longest_sequence);
+/// head_dim]; lse: [T, num_heads] from the forward. Writes (does not add to) dq, dk, dv. A parent's dk and dv
+/// sum over its own queries, then over those of its children in their order. The reduction order does not
+/// depend on the thread count. scratch: attention_backward_scratch_floats() floats, 64-byte aligned.
+size_t attention_backward_scratch_floats(const AttentionShape& shape, const PackedLayout& layout);
 void attention_backward(Executor& threads, const AttentionShape& shape, const float* q, const float* k,
                         const float* v, const float* out, const float* dout, const float* lse,
-                        std::span<const int32_t> cu_seqlens, float* dq, float* dk, float* dv, float* scratch);
+                        const PackedLayout& layout, float* dq, float* dk, float* dv, float* scratch);
 
 }  // namespace verlc::kernels

@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/check.hpp"
 #include "core/kernels/cpu/attention.hpp"
-#include "core/kernels/cpu/attention_block.hpp"
+#include "core/kernels/cpu/attention_backward_plan.hpp"
 #include "core/kernels/cpu/dispatch.hpp"
 
 #ifndef VERLC_KERNELS_ATTENTION_BACKWARD_ONCE
@@ -12,21 +13,21 @@ namespace verlc::kernels {
 /// Rows (a row is one head of one query) per block of the backward.
 inline constexpr int64_t kBackwardRows = 48;
 
-/// One sequence and one kv head. The tensors start at the sequence's first token.
-struct BackwardTask {
-  const AttentionShape* shape;
+/// The call's arguments, and its scratch: per kv head the packed keys, then all partial sums.
+struct BackwardCall {
+  AttentionShape shape;
+  PackedLayout layout;
   const float *q, *k, *v, *out, *dout, *lse;
   float *dq, *dk, *dv;
-  int64_t kv_head, length;
-  float* scratch;
-};
+  BackwardPlan plan;
+  float *packed, *sums;
 
-/// Floats of scratch that a task carves up, for sequences of `length` tokens.
-constexpr int64_t backward_task_floats(int64_t head_dim, int64_t length) {
-  const int64_t width = round_up(head_dim, kKeyGroup);
-  const int64_t keys = round_up(length, kKeyBlock);
-  return 6 * keys * width + 3 * kBackwardRows * width + 2 * kBackwardRows * kKeyBlock + 2 * kBackwardRows;
-}
+  [[nodiscard]] int64_t group() const { return shape.num_heads / shape.num_kv_heads; }
+  /// Row `key` of segment s in k, v, dk or dv.
+  [[nodiscard]] int64_t kv_offset(int64_t s, int64_t key, int64_t kv_head) const {
+    return ((layout.first(static_cast<size_t>(s)) + key) * shape.num_kv_heads + kv_head) * shape.head_dim;
+  }
+};
 
 }  // namespace verlc::kernels
 #endif
@@ -42,70 +43,104 @@ constexpr int64_t backward_task_floats(int64_t head_dim, int64_t length) {
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
 
-/// Views into a task's scratch; `width` is head_dim rounded up to 16, the extra columns are 0.
-struct BackwardViews {
-  float *kt, *vt;          ///< lane groups [keys / 16][head_dim][16]
-  float *k, *v, *dk, *dv;  ///< [keys, width]
-  float *q, *dout, *dq;    ///< [rows, width]; q multiplied by the scale
-  float *p, *ds;           ///< [rows, kKeyBlock]
-  float *lse, *dot;        ///< [rows]
-  int64_t keys, width;
+/// A segment's packed keys of one kv head; width is head_dim rounded up to 16, the extra columns and keys are
+/// 0.
+struct PackedKeys {
+  float* k;        ///< [keys, width]
+  float *kt, *vt;  ///< lane groups [keys / 16][head_dim][16]
 };
 
-HWY_INLINE BackwardViews carve(const BackwardTask& task) {
-  BackwardViews views{};
-  views.width = round_up(task.shape->head_dim, kKeyGroup);
-  views.keys = round_up(task.length, kKeyBlock);
-  float* at = task.scratch;
-  const auto take = [&at](int64_t floats) {
-    float* const start = at;
-    at += floats;
-    return start;
-  };
-  for (float** part : {&views.kt, &views.vt, &views.k, &views.v, &views.dk, &views.dv}) {
-    *part = take(views.keys * views.width);
-  }
-  for (float** part : {&views.q, &views.dout, &views.dq}) *part = take(kBackwardRows * views.width);
-  for (float** part : {&views.p, &views.ds}) *part = take(kBackwardRows * kKeyBlock);
-  views.lse = take(kBackwardRows);
-  views.dot = take(kBackwardRows);
-  return views;
+HWY_INLINE PackedKeys packed_keys(const BackwardCall& call, int64_t segment, int64_t kv_head) {
+  const BackwardPlan& plan = call.plan;
+  const int64_t all = plan.num_keys * plan.width;
+  float* const k = call.packed + kv_head * plan.packed_floats() +
+                   plan.key_start[static_cast<size_t>(segment)] * plan.width;
+  return {k, k + all, k + 2 * all};
 }
 
-HWY_ATTR void load_keys(const BackwardTask& task, const BackwardViews& views) {
-  const AttentionShape& shape = *task.shape;
-  const int64_t dim = shape.head_dim;
-  std::memset(task.scratch, 0, static_cast<size_t>(6 * views.keys * views.width) * sizeof(float));
-  for (int64_t t = 0; t < task.length; ++t) {
-    const int64_t from = (t * shape.num_kv_heads + task.kv_head) * dim;
-    std::memcpy(views.k + t * views.width, task.k + from, static_cast<size_t>(dim) * sizeof(float));
-    std::memcpy(views.v + t * views.width, task.v + from, static_cast<size_t>(dim) * sizeof(float));
+/// [count, width] = rows of x, zeros behind each row and up to a multiple of kKeyGroup rows.
+HWY_ATTR void copy_rows(const float* x, int64_t stride, int64_t count, int64_t dim, int64_t width,
+                        float* to) {
+  for (int64_t t = 0; t < count; ++t) {
+    std::memcpy(to + t * width, x + t * stride, static_cast<size_t>(dim) * sizeof(float));
+    std::memset(to + t * width + dim, 0, static_cast<size_t>(width - dim) * sizeof(float));
   }
+  const int64_t rest = round_up(count, kKeyGroup) - count;
+  std::memset(to + count * width, 0, static_cast<size_t>(rest * width) * sizeof(float));
 }
 
-HWY_ATTR void transpose_keys(const BackwardViews& views, int64_t dim) {
-  for (int64_t t = 0; t < views.keys; t += kLanes) {
-    const int64_t to = t / kKeyGroup * kKeyGroup * dim + t % kKeyGroup;
-    transpose_lanes(views.k + t * views.width, views.width, dim, views.kt + to, kKeyGroup);
-    transpose_lanes(views.v + t * views.width, views.width, dim, views.vt + to, kKeyGroup);
-  }
+/// rows [keys, width] -> lane groups.
+HWY_ATTR void transpose_rows(const float* rows, int64_t keys, int64_t dim, int64_t width, float* to) {
+  for (int64_t t = 0; t < keys; t += kLanes)
+    transpose_lanes(rows + t * width, width, dim, to + t / kKeyGroup * kKeyGroup * dim + t % kKeyGroup,
+                    kKeyGroup);
 }
 
-HWY_ATTR void load_rows(const BackwardTask& task, const BackwardViews& views, int64_t first, int64_t count) {
-  const AttentionShape& shape = *task.shape;
-  const int64_t group = shape.num_heads / shape.num_kv_heads;
-  const size_t bytes = static_cast<size_t>(kBackwardRows * views.width) * sizeof(float);
-  std::memset(views.q, 0, 3 * bytes);
-  for (int64_t r = 0; r < count; ++r) {
-    const int64_t query = (first + r) / group;
-    const int64_t head = task.kv_head * group + (first + r) % group;
-    const int64_t from = head_offset(shape, query, head);
+HWY_ATTR void pack_keys(const BackwardCall& call, int64_t segment, int64_t kv_head) {
+  const int64_t dim = call.shape.head_dim;
+  const int64_t width = call.plan.width;
+  const int64_t stride = call.shape.num_kv_heads * dim;
+  const int64_t length = call.layout.length(static_cast<size_t>(segment));
+  const int64_t keys = round_up(length, kKeyGroup);
+  const int64_t from = call.kv_offset(segment, 0, kv_head);
+  const PackedKeys packed = packed_keys(call, segment, kv_head);
+  // The values lie only transposed: their rows pass through the place of the keys.
+  copy_rows(call.v + from, stride, length, dim, width, packed.k);
+  transpose_rows(packed.k, keys, dim, width, packed.vt);
+  copy_rows(call.k + from, stride, length, dim, width, packed.k);
+  transpose_rows(packed.k, keys, dim, width, packed.kt);
+}
+
+/// A block of rows; the extra columns are 0.
+struct RowBlock {
+  alignas(64) float q[kBlockFloats];  ///< [rows, width], multiplied by the scale
+  alignas(64) float dout[kBlockFloats];
+  alignas(64) float dq[kBlockFloats];
+  alignas(64) float p[kBackwardRows * kKeyBlock];
+  alignas(64) float ds[kBackwardRows * kKeyBlock];
+  float lse[kBackwardRows];
+  float dot[kBackwardRows];
+  int64_t first, count;  ///< rows from the segment's first token
+  int64_t position;      ///< of the segment's first token in its sequence
+};
+
+/// Floats from the start of q to the head of row `row` of the part's segment; *query is its token.
+HWY_INLINE int64_t row_offset(const BackwardCall& call, const BackwardPart& part, int64_t row, int64_t* query,
+                              int64_t* head) {
+  *query = call.layout.first(static_cast<size_t>(part.segment)) + row / call.group();
+  *head = part.kv_head * call.group() + row % call.group();
+  return head_offset(call.shape, *query, *head);
+}
+
+HWY_ATTR void load_rows(const BackwardCall& call, const BackwardPart& part, RowBlock& block) {
+  const AttentionShape& shape = call.shape;
+  const int64_t width = call.plan.width;
+  const size_t bytes = static_cast<size_t>(block.count * width) * sizeof(float);
+  std::memset(block.dq, 0, bytes);
+  if (width > shape.head_dim) {
+    std::memset(block.q, 0, bytes);
+    std::memset(block.dout, 0, bytes);
+  }
+  for (int64_t r = 0; r < block.count; ++r) {
+    int64_t query = 0;
+    int64_t head = 0;
+    const int64_t from = row_offset(call, part, block.first + r, &query, &head);
     for (int64_t i = 0; i < shape.head_dim; ++i) {
-      views.q[r * views.width + i] = task.q[from + i] * shape.scale;
-      views.dout[r * views.width + i] = task.dout[from + i];
+      block.q[r * width + i] = call.q[from + i] * shape.scale;
+      block.dout[r * width + i] = call.dout[from + i];
     }
-    views.dot[r] = row_dot(task.out + from, task.dout + from, nullptr, shape.head_dim);
-    views.lse[r] = task.lse[query * shape.num_heads + head];
+    block.dot[r] = row_dot(call.out + from, call.dout + from, nullptr, shape.head_dim);
+    block.lse[r] = call.lse[query * shape.num_heads + head];
+  }
+}
+
+HWY_ATTR void store_rows(const BackwardCall& call, const BackwardPart& part, const RowBlock& block) {
+  for (int64_t r = 0; r < block.count; ++r) {
+    int64_t query = 0;
+    int64_t head = 0;
+    float* dq = call.dq + row_offset(call, part, block.first + r, &query, &head);
+    for (int64_t i = 0; i < call.shape.head_dim; ++i)
+      dq[i] = block.dq[r * call.plan.width + i] * call.shape.scale;
   }
 }
 
@@ -131,72 +166,109 @@ HWY_INLINE void row_gradient(float* p, float* ds, float lse, float dot, KeyRange
   }
 }
 
-/// One block of rows against the key block at `start`.
-HWY_ATTR void backward_pair(const BackwardTask& task, const BackwardViews& views, int64_t first,
-                            int64_t count, int64_t start) {
-  const AttentionShape& shape = *task.shape;
+/// One span of a part: the packed keys of its segment, and where their gradients are summed.
+struct SpanViews {
+  KeySpan span;
+  PackedKeys packed;
+  float *dk, *dv;  ///< [keys, width] from span.begin on
+};
+
+HWY_INLINE SpanViews span_views(const BackwardCall& call, const BackwardPart& part, int i) {
+  SpanViews views{};
+  views.span = part.spans[i];
+  if (views.span.keys() <= 0) return views;
+  views.packed = packed_keys(call, views.span.segment, part.kv_head);
+  views.dk = call.sums + part.sums[i];
+  views.dv = views.dk + round_up(views.span.keys(), kKeyGroup) * call.plan.width;
+  std::memset(
+      views.dk, 0,
+      static_cast<size_t>(2 * round_up(views.span.keys(), kKeyGroup) * call.plan.width) * sizeof(float));
+  return views;
+}
+
+/// A block of rows against `keys` keys from key `start` of the span's segment.
+HWY_ATTR void backward_pair(const BackwardCall& call, const SpanViews& views, RowBlock& block, int64_t start,
+                            int64_t keys) {
+  const AttentionShape& shape = call.shape;
   const int64_t dim = shape.head_dim;
-  const int64_t width = views.width;
-  const int64_t group = shape.num_heads / shape.num_kv_heads;
-  // Keys that no row of the block sees are left out.
-  const int64_t last = visible_keys(shape, (first + count - 1) / group).end - start;
-  const int64_t keys = std::min(kKeyBlock, round_up(last, kKeyGroup));
-  for (int64_t r = 0; r < count; r += kAttentionRows) {
-    const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, count - r));
-    float* p = views.p + r * kKeyBlock;
-    float* ds = views.ds + r * kKeyBlock;
-    rows_times_keys(rows, views.q + r * width, width, views.kt + start * dim, dim, keys / kKeyGroup, p);
-    rows_times_keys(rows, views.dout + r * width, width, views.vt + start * dim, dim, keys / kKeyGroup, ds);
+  const int64_t width = call.plan.width;
+  const int64_t group = call.group();
+  const int64_t before = views.span.position + start;
+  const float* kt = views.packed.kt + start * dim;
+  const float* vt = views.packed.vt + start * dim;
+  for (int64_t r = 0; r < block.count; r += kAttentionRows) {
+    const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, block.count - r));
+    float* p = block.p + r * kKeyBlock;
+    float* ds = block.ds + r * kKeyBlock;
+    rows_times_keys(rows, block.q + r * width, width, kt, dim, keys / kKeyGroup, p);
+    rows_times_keys(rows, block.dout + r * width, width, vt, dim, keys / kKeyGroup, ds);
     for (int i = 0; i < rows; ++i) {
-      KeyRange range = visible_keys(shape, (first + r + i) / group);
-      range = {range.begin - start, range.end - start};
-      row_gradient(p + i * kKeyBlock, ds + i * kKeyBlock, views.lse[r + i], views.dot[r + i], range, keys);
+      KeyRange range = visible_keys(shape, block.position + (block.first + r + i) / group);
+      // Padding behind the segment's last key is visible to nobody.
+      range = {range.begin - before, std::min(range.end - before, views.span.end - start)};
+      row_gradient(p + i * kKeyBlock, ds + i * kKeyBlock, block.lse[r + i], block.dot[r + i], range, keys);
     }
-    rows_times_rows(rows, TileA{ds, kKeyBlock, 1}, views.k + start * width, width, keys, width,
-                    views.dq + r * width, width);
+    rows_times_rows(rows, TileA{ds, kKeyBlock, 1}, views.packed.k + start * width, width, keys, width,
+                    block.dq + r * width, width);
   }
   for (int64_t j = 0; j < keys; j += kAttentionRows) {
     const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, keys - j));
-    const int64_t at = (start + j) * width;
-    rows_times_rows(rows, TileA{views.p + j, 1, kKeyBlock}, views.dout, width, count, width, views.dv + at,
-                    width);
-    rows_times_rows(rows, TileA{views.ds + j, 1, kKeyBlock}, views.q, width, count, width, views.dk + at,
-                    width);
+    const int64_t at = (start - views.span.begin + j) * width;
+    rows_times_rows(rows, TileA{block.p + j, 1, kKeyBlock}, block.dout, width, block.count, width,
+                    views.dv + at, width);
+    rows_times_rows(rows, TileA{block.ds + j, 1, kKeyBlock}, block.q, width, block.count, width,
+                    views.dk + at, width);
   }
 }
 
-HWY_ATTR void store_rows(const BackwardTask& task, const BackwardViews& views, int64_t first, int64_t count) {
-  const AttentionShape& shape = *task.shape;
-  const int64_t group = shape.num_heads / shape.num_kv_heads;
-  for (int64_t r = 0; r < count; ++r) {
-    float* dq = task.dq + head_offset(shape, (first + r) / group, task.kv_head * group + (first + r) % group);
-    for (int64_t i = 0; i < shape.head_dim; ++i) dq[i] = views.dq[r * views.width + i] * shape.scale;
+/// The block over the keys of a span that one of its rows sees, in order.
+HWY_ATTR void backward_span(const BackwardCall& call, const SpanViews& views, RowBlock& block) {
+  if (views.span.keys() <= 0) return;
+  const int64_t group = call.group();
+  const int64_t first = block.position + block.first / group;
+  const int64_t last = block.position + (block.first + block.count - 1) / group;
+  const int64_t begin = visible_keys(call.shape, first).begin - views.span.position;
+  const int64_t end = std::min(views.span.end, visible_keys(call.shape, last).end - views.span.position);
+  for (int64_t start = std::max(views.span.begin, begin / kKeyGroup * kKeyGroup); start < end;
+       start += kKeyBlock)
+    backward_pair(call, views, block, start, std::min(kKeyBlock, round_up(end - start, kKeyGroup)));
+}
+
+/// Adds a part's sums of a span to dk and dv; the first of a segment and kv head sets the rest to zero.
+HWY_ATTR void add_sums(const BackwardCall& call, const BackwardPart& part, int i, bool first) {
+  const KeySpan& span = part.spans[i];
+  const int64_t dim = call.shape.head_dim;
+  const int64_t width = call.plan.width;
+  const float* sums = call.sums + part.sums[i];
+  const int64_t length = call.layout.length(static_cast<size_t>(span.segment));
+  for (float* to : {call.dk, call.dv}) {
+    for (int64_t t = first ? 0 : span.begin; t < (first ? length : span.end); ++t) {
+      float* row = to + call.kv_offset(span.segment, t, part.kv_head);
+      const float* sum = sums + (t - span.begin) * width;
+      if (first) std::memset(row, 0, static_cast<size_t>(dim) * sizeof(float));
+      if (t < span.begin || t >= span.end) continue;
+      for (int64_t j = 0; j < dim; ++j) row[j] += sum[j];
+    }
+    sums += round_up(span.keys(), kKeyGroup) * width;
   }
 }
 
-/// Row blocks in order, each over its key blocks in order.
-HWY_ATTR void backward_task(const BackwardTask& task) {
-  const AttentionShape& shape = *task.shape;
-  const BackwardViews views = carve(task);
-  load_keys(task, views);
-  transpose_keys(views, task.shape->head_dim);
-  const int64_t group = shape.num_heads / shape.num_kv_heads;
-  const int64_t rows = task.length * group;
-  for (int64_t first = 0; first < rows; first += kBackwardRows) {
-    const int64_t count = std::min(kBackwardRows, rows - first);
-    load_rows(task, views, first, count);
-    const int64_t begin = visible_keys(shape, first / group).begin / kKeyBlock * kKeyBlock;
-    const int64_t end = visible_keys(shape, (first + count - 1) / group).end;
-    for (int64_t start = begin; start < end; start += kKeyBlock)
-      backward_pair(task, views, first, count, start);
-    store_rows(task, views, first, count);
+/// A part's row blocks in order, each over its keys in order.
+HWY_ATTR void backward_part(const BackwardCall& call, const BackwardPart& part) {
+  RowBlock block;
+  block.position = call.layout.before(static_cast<size_t>(part.segment));
+  const SpanViews parent = span_views(call, part, 0);
+  const SpanViews own = span_views(call, part, 1);
+  const int64_t most = std::min(kBackwardRows, attention_block_rows(call.shape.head_dim));
+  const int64_t end = (part.first_query + part.num_queries) * call.group();
+  for (block.first = part.first_query * call.group(); block.first < end; block.first += most) {
+    block.count = std::min(most, end - block.first);
+    load_rows(call, part, block);
+    backward_span(call, parent, block);
+    backward_span(call, own, block);
+    store_rows(call, part, block);
   }
-  const size_t bytes = static_cast<size_t>(shape.head_dim) * sizeof(float);
-  for (int64_t t = 0; t < task.length; ++t) {
-    const int64_t to = (t * shape.num_kv_heads + task.kv_head) * shape.head_dim;
-    std::memcpy(task.dk + to, views.dk + t * views.width, bytes);
-    std::memcpy(task.dv + to, views.dv + t * views.width, bytes);
-  }
+  if (part.alone) add_sums(call, part, 1, true);
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE
@@ -205,46 +277,38 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace verlc::kernels {
 
-HWY_EXPORT(backward_task);
+HWY_EXPORT(backward_part);
+HWY_EXPORT(pack_keys);
+HWY_EXPORT(add_sums);
 
-size_t attention_backward_scratch_floats(int threads, const AttentionShape& shape, int64_t longest_sequence) {
-  return static_cast<size_t>(threads) *
-         static_cast<size_t>(backward_task_floats(shape.head_dim, longest_sequence));
+size_t attention_backward_scratch_floats(const AttentionShape& shape, const PackedLayout& layout) {
+  const BackwardPlan plan = plan_attention_backward(shape, layout);
+  return static_cast<size_t>(shape.num_kv_heads * plan.packed_floats() + plan.sum_floats);
 }
 
 void attention_backward(Executor& threads, const AttentionShape& shape, const float* q, const float* k,
                         const float* v, const float* out, const float* dout, const float* lse,
-                        std::span<const int32_t> cu_seqlens, float* dq, float* dk, float* dv,
-                        float* scratch) {
+                        const PackedLayout& layout, float* dq, float* dk, float* dv, float* scratch) {
   use_cpu_target();
   check(shape.num_kv_heads > 0 && shape.num_heads % shape.num_kv_heads == 0, "heads share kv heads evenly");
-  if (cu_seqlens.size() < 2) return;
-  const auto run = HWY_DYNAMIC_DISPATCH(backward_task);
-  const int64_t kv_row = shape.num_kv_heads * shape.head_dim;
-  int64_t longest = 0;
-  int64_t total = 0;
-  const auto length_of = [&](size_t s) { return int64_t{cu_seqlens[s + 1]} - cu_seqlens[s]; };
-  const auto cost_of = [](int64_t length) { return length * (length + kKeyBlock); };
-  const size_t sequences = cu_seqlens.size() - 1;
-  for (size_t s = 0; s < sequences; ++s) {
-    longest = std::max(longest, length_of(s));
-    total += cost_of(length_of(s)) * shape.num_kv_heads;
-  }
-  if (total == 0) return;
-  const int64_t tasks = threads.threads();
-  const int64_t task_floats = backward_task_floats(shape.head_dim, longest);
-  threads.for_each(static_cast<int>(tasks), [&](int task) {
-    int64_t before = 0;
-    for (size_t s = 0; s < sequences; ++s) {
-      const int64_t t0 = cu_seqlens[s];
-      const int64_t at = t0 * shape.num_heads * shape.head_dim;
-      const int64_t kv = t0 * kv_row;
-      for (int64_t h = 0; h < shape.num_kv_heads; ++h, before += cost_of(length_of(s))) {
-        if (length_of(s) == 0 || before * tasks / total != task) continue;
-        run(BackwardTask{&shape, q + at, k + kv, v + kv, out + at, dout + at, lse + t0 * shape.num_heads,
-                         dq + at, dk + kv, dv + kv, h, length_of(s), scratch + task * task_floats});
-      }
-    }
+  check(shape.head_dim > 0 && shape.head_dim <= kMaxHeadDim, "head_dim is between 1 and 1024");
+  BackwardCall call{shape,   layout, q,  k,  v,  out,
+                    dout,    lse,    dq, dk, dv, plan_attention_backward(shape, layout),
+                    scratch, nullptr};
+  const BackwardPlan& plan = call.plan;
+  call.sums = scratch + shape.num_kv_heads * plan.packed_floats();
+  const auto pack = HWY_DYNAMIC_DISPATCH(pack_keys);
+  threads.for_each(static_cast<int>(static_cast<int64_t>(layout.size()) * shape.num_kv_heads),
+                   [&](int i) { pack(call, i / shape.num_kv_heads, i % shape.num_kv_heads); });
+  const auto run = HWY_DYNAMIC_DISPATCH(backward_part);
+  threads.for_each(static_cast<int>(plan.parts.size()),
+                   [&](int i) { run(call, plan.parts[plan.order[static_cast<size_t>(i)]]); });
+  const auto add = HWY_DYNAMIC_DISPATCH(add_sums);
+  threads.for_each(static_cast<int>(plan.sum_begin.size()) - 1, [&](int i) {
+    for (size_t s = plan.sum_begin[static_cast<size_t>(i)]; s < plan.sum_begin[static_cast<size_t>(i) + 1];
+         ++s)
+      add(call, plan.parts[plan.sums[s].part], plan.sums[s].span,
+          s == plan.sum_begin[static_cast<size_t>(i)]);
   });
 }
 

@@ -24,7 +24,7 @@ const std::vector<Key>& keys() {
       {"sharding", "string", "full", "full | grad_op | hybrid | none"},
       {"fsdp_size", "integer", -1, "ranks of one group when sharding is hybrid"},
       {"reshard_after_forward", "boolean", true, "drop gathered weights after a layer's forward"},
-      {"forward_prefetch", "boolean", false, "start gathering the next layer before this one runs"},
+      {"forward_prefetch", "boolean", true, "start gathering the next layer before this one runs"},
       {"gradient_checkpointing", "boolean", false, "keep only layer inputs, repeat the layer in backward"},
       {"beta1", "number", 0.9, "AdamW"},
       {"beta2", "number", 0.999, "AdamW"},

@@ -24,7 +24,7 @@ struct Config {
   Sharding sharding = Sharding::full;
   int64_t fsdp_size = -1;  ///< ranks of a hybrid group
   bool reshard_after_forward = true;
-  bool forward_prefetch = false;
+  bool forward_prefetch = true;
   bool gradient_checkpointing = false;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
 };

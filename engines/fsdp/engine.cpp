@@ -6,41 +6,44 @@
 #include "core/base/error.hpp"
 #include "core/kernels/cpu/elementwise.hpp"
 #include "core/nn/packed_attention.hpp"
+#include "fsdp/compact_tokens.hpp"
 
 namespace verlc::fsdp {
 
 // One micro-batch's forward, kept for its backward.
 struct Engine::Pass {
-  std::shared_ptr<PackedSegments> segments;
+  CompactTokens compact;
   PackedAttention attention;
   RotaryRows rotary;
-  LogprobRows rows;
   Tape tape;
   std::vector<Var> out;  // log-prob and entropy of the rows
 
-  Pass(Engine& engine, const Batch& batch, const MicroBatch& part, bool record, bool entropy)
-      : segments(std::make_shared<PackedSegments>()),
-        attention(segments),
+  Pass(Engine& engine, CompactTokens of_part, bool record, bool entropy)
+      : compact(std::move(of_part)),
+        attention(std::make_shared<PackedSegments>(compact.segments)),
+        rotary(engine.rotary_.rows(compact.positions, compact.segments.cu_seqlens)),
         tape(engine.services_.context(), record) {
-    std::vector<int32_t>& cu_seqlens = segments->cu_seqlens;
-    for (size_t s = part.sequence_begin; s <= part.sequence_end; ++s)
-      cu_seqlens.push_back(batch.cu_seqlens[s] - static_cast<int32_t>(part.token_begin));
-    const size_t count = part.token_end - part.token_begin;
-    const std::span<const int32_t> tokens = batch.tokens.subspan(part.token_begin, count);
-    rotary = engine.rotary_.rows(batch.positions.subspan(part.token_begin, count), cu_seqlens);
-    const std::span<const float> temperature =
-        batch.temperature.empty()
-            ? batch.temperature
-            : batch.temperature.subspan(part.sequence_begin, part.sequence_end - part.sequence_begin);
-    rows = logprob_rows(tokens, cu_seqlens, batch.mask.subspan(part.token_begin, count), temperature);
     const Tensor ids =
-        Tensor::borrow(const_cast<int32_t*>(tokens.data()), {static_cast<int64_t>(count)}, DType::i32);
+        Tensor::borrow(compact.tokens.data(), {static_cast<int64_t>(compact.tokens.size())}, DType::i32);
     const ForwardContext context{tape, attention, rotary.view()};
     engine.units_.acquire(tape, 0);
     const Var hidden =
         forward_hidden(engine.model_, context, ids, engine.units_, engine.config_.gradient_checkpointing);
-    out = forward_logprob(engine.model_, context, hidden, rows, entropy);
+    out = forward_logprob(engine.model_, context, hidden, compact.rows, entropy);
     engine.units_.release(tape, 0, record);
+  }
+
+  // Writes an output to the tokens of the micro-batch that its rows belong to.
+  void scatter(size_t output, float* to) const {
+    const float* from = out[output].value().f32();
+    for (size_t r = 0; r < compact.rows.tokens.size(); ++r) to[compact.rows.tokens[r]] = from[r];
+  }
+  // The values of those tokens, row by row.
+  [[nodiscard]] Tensor gather(const Context& context, const std::vector<float>& from) const {
+    Tensor rows = context.empty({static_cast<int64_t>(compact.rows.tokens.size())});
+    for (size_t r = 0; r < compact.rows.tokens.size(); ++r)
+      rows.f32()[r] = from[static_cast<size_t>(compact.rows.tokens[r])];
+    return rows;
   }
 };
 
@@ -54,24 +57,33 @@ Engine::Engine(const Config& config, const plugin::Host& host, const verlc_topol
   load_initial_weights(config_, model_, units_, services_);
 }
 
-std::vector<MicroBatch> Engine::micro_batches(const Batch& batch) {
-  std::vector<MicroBatch> parts = cut(batch.cu_seqlens, batch.max_sequences, batch.max_tokens);
-  equalize(parts, dp_);
-  return parts;
+Batch Engine::usable(Batch batch) {
+  if (batch.shared_prefix.empty() || model_.config().rope.type != "dynamic") return batch;
+  // The angles of a token depend on the length of its sequence, so that samples have no prefix in common.
+  if (!told_unshared_)
+    services_.host().log(1, "fsdp", "prompts are not shared: this model's rotary embedding is dynamic");
+  told_unshared_ = true;
+  batch.shared_prefix = {};
+  return batch;
 }
 
-void Engine::forward_logp(const Batch& batch, float* logp, float* entropy) {
+void Engine::forward_logp(const Batch& given, float* logp, float* entropy) {
+  const Batch batch = usable(given);
   std::fill_n(logp, batch.tokens.size(), 0.0f);
   if (entropy != nullptr) std::fill_n(entropy, batch.tokens.size(), 0.0f);
-  for (const MicroBatch& part : micro_batches(batch)) {
+  const std::vector<Extent> extents = extents_of(batch);
+  for (const MicroBatch& part : cut_equally(batch, extents)) {
     services_.host().stop_if_cancelled(batch.cancel_scope);
-    const Pass pass(*this, batch, part, false, entropy != nullptr);
-    for (size_t r = 0; r < pass.rows.tokens.size(); ++r) {
-      const size_t token = part.token_begin + static_cast<size_t>(pass.rows.tokens[r]);
-      logp[token] = pass.out[0].value().f32()[r];
-      if (entropy != nullptr) entropy[token] = pass.out[1].value().f32()[r];
-    }
+    const Pass pass(*this, compact(batch, extents, part), false, entropy != nullptr);
+    pass.scatter(0, logp + part.token_begin);
+    if (entropy != nullptr) pass.scatter(1, entropy + part.token_begin);
   }
+}
+
+std::vector<MicroBatch> Engine::cut_equally(const Batch& batch, std::span<const Extent> extents) {
+  std::vector<MicroBatch> parts = cut(batch.cu_seqlens, extents, batch.max_sequences, batch.max_tokens);
+  equalize(parts, dp_);
+  return parts;
 }
 
 void Engine::call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_loss_callback loss,
@@ -85,11 +97,8 @@ void Engine::call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_l
     entropy.assign(room, 0.0f);
     d_entropy.assign(room, 0.0f);
   }
-  for (size_t r = 0; r < pass.rows.tokens.size(); ++r) {
-    const auto token = static_cast<size_t>(pass.rows.tokens[r]);
-    logp[token] = pass.out[0].value().f32()[r];
-    if (with_entropy) entropy[token] = pass.out[1].value().f32()[r];
-  }
+  pass.scatter(0, logp.data());
+  if (with_entropy) pass.scatter(1, entropy.data());
   auto micro = plugin::make_struct<verlc_micro_batch>();
   micro.index = index;
   micro.sequence_begin = part.sequence_begin;
@@ -104,28 +113,24 @@ void Engine::call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_l
   plugin::throw_if_failed(loss(loss_context, &micro, &error), error);
   *loss_sum += micro.loss;
   const Context context = services_.context();
-  const auto num_rows = static_cast<int64_t>(pass.rows.tokens.size());
-  std::vector<Tensor> seeds = {context.empty({num_rows}), Tensor()};
+  std::vector<Tensor> seeds = {pass.gather(context, d_logp), Tensor()};
   // An entropy that was only looked at costs nothing in the backward.
   const bool use_entropy = std::any_of(d_entropy.begin(), d_entropy.end(), [](float d) { return d != 0.0f; });
-  if (use_entropy) seeds[1] = context.empty({num_rows});
-  for (int64_t r = 0; r < num_rows; ++r) {
-    const auto token = static_cast<size_t>(pass.rows.tokens[static_cast<size_t>(r)]);
-    seeds[0].f32()[r] = d_logp[token];
-    if (use_entropy) seeds[1].f32()[r] = d_entropy[token];
-  }
+  if (use_entropy) seeds[1] = pass.gather(context, d_entropy);
   pass.tape.backward(pass.out, seeds);
 }
 
-double Engine::forward_backward(const Batch& batch, bool need_entropy, verlc_loss_callback loss,
+double Engine::forward_backward(const Batch& given, bool need_entropy, verlc_loss_callback loss,
                                 void* loss_context) {
   if (!config_.trainable)
     throw plugin::Failure(VERLC_E_STATE, "this model was created with trainable = false");
+  const Batch batch = usable(given);
+  const std::vector<Extent> extents = extents_of(batch);
   double loss_sum = 0;
   size_t index = 0;
-  for (const MicroBatch& part : micro_batches(batch)) {
+  for (const MicroBatch& part : cut_equally(batch, extents)) {
     services_.host().stop_if_cancelled(batch.cancel_scope);
-    Pass pass(*this, batch, part, true, need_entropy);
+    Pass pass(*this, compact(batch, extents, part), true, need_entropy);
     call_loss(pass, part, index++, loss, loss_context, &loss_sum);
     units_.finish_backward();
   }

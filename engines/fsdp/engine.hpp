@@ -15,12 +15,16 @@
 
 namespace verlc::fsdp {
 
+/// The extra input that this engine takes; its meaning stands at verlc_batch in plugin.h.
+inline constexpr const char* kSharedPrefix = "shared_prefix";
+
 /// The arrays of a verlc_batch, checked. Borrowed.
 struct Batch {
   std::span<const int32_t> tokens, positions;  ///< [T]
   std::span<const int32_t> cu_seqlens;         ///< [S + 1]
   std::span<const uint8_t> mask;               ///< [T]
   std::span<const float> temperature;          ///< [S], or empty = 1
+  std::span<const int32_t> shared_prefix;      ///< [S, 2] as in plugin.h, or empty = nothing is shared
   uint64_t max_sequences = 0, max_tokens = 0, cancel_scope = 0;
 };
 
@@ -49,7 +53,8 @@ class Engine {
 
  private:
   struct Pass;
-  std::vector<MicroBatch> micro_batches(const Batch& batch);
+  Batch usable(Batch batch);
+  std::vector<MicroBatch> cut_equally(const Batch& batch, std::span<const Extent> extents);
   void call_loss(Pass& pass, const MicroBatch& part, size_t index, verlc_loss_callback loss,
                  void* loss_context, double* loss_sum);
 
@@ -61,6 +66,7 @@ class Engine {
   ShardedUnits units_;
   OptimizerState optimizer_;
   std::unique_ptr<WeightExport> export_;
+  bool told_unshared_ = false;
 };
 
 }  // namespace verlc::fsdp

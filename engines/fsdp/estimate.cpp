@@ -38,8 +38,10 @@ std::string estimate(const Config& config, std::string_view workload_text) {
   const auto number = [&](const char* key, int64_t fallback) {
     return hf::json_int(json, key, "workload", fallback, 0);
   };
-  const Workload w{std::max<int64_t>(1, number("ranks", 1)), number("tokens", 0),
-                   number("rows", number("tokens", 0)), std::max<int64_t>(1, number("threads", 1))};
+  const int64_t tokens = number("tokens", 0);
+  const Workload w{std::max<int64_t>(1, number("ranks", 1)),
+                   tokens - std::min(tokens, number("shared", 0)),  // computed ones
+                   number("rows", tokens), std::max<int64_t>(1, number("threads", 1))};
   const Model model(read_model_config(config.model));
   int64_t shards = w.ranks;
   if (config.sharding == Sharding::none) shards = 1;

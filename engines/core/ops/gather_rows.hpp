@@ -7,7 +7,8 @@
 
 namespace verlc::ops {
 
-/// in: x [T, H]. rows: ascending and distinct. out: [R, H].
+/// in: x [T, H]. rows: in any order; the gradients of a row taken several times are summed in that order.
+/// out: [R, H].
 class GatherRows final : public Op {
  public:
   explicit GatherRows(std::vector<int64_t> rows) : rows_(std::move(rows)) {}

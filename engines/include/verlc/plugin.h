@@ -348,7 +348,13 @@ typedef struct verlc_memory_stat {
 
 #define VERLC_CAPABILITY_TRAIN "verlc.train/1"
 
-/* Sequences packed without padding. T = tokens, S = sequences of this rank; both may be 0. */
+/* Sequences packed without padding. T = tokens, S = sequences of this rank; both may be 0.
+ *
+ * Names in `extra`; an engine is sent only those that its describe() lists in "extra" (array of strings):
+ *   "shared_prefix"  int32 [S, 2]: of each sequence its group (>= 0, or -1 = none) and how many leading tokens it has
+ *                    in common with all other sequences of that group in this batch: the same number, tokens and
+ *                    positions. A hint: an engine may compute those tokens once for neighbouring sequences of a
+ *                    group. Every array here, of forward_logp and of the loss keeps the layout of the batch. */
 typedef struct verlc_batch {
   verlc_head head;
   const verlc_tensor *tokens;      /* int32 [T] */
@@ -356,7 +362,7 @@ typedef struct verlc_batch {
   const verlc_tensor *cu_seqlens;  /* int32 [S + 1], from 0 to T */
   const verlc_tensor *loss_mask;   /* uint8 [T]; log-probs are computed where it is not 0. A first token has 0 */
   const verlc_tensor *temperature; /* float32 [S], > 0; NULL = 1 for all */
-  const verlc_named_tensor *const *extra; /* named inputs: image patches, routed experts to replay */
+  const verlc_named_tensor *const *extra; /* named inputs, see above */
   uint64_t num_extra;
   uint64_t micro_batch_sequences; /* at most this many sequences in a micro-batch; 0 = no limit */
   uint64_t micro_batch_tokens;    /* at most this many tokens (a longer sequence is alone); 0 = no limit */
@@ -407,8 +413,9 @@ typedef struct verlc_train_api {
   verlc_status (*create)(void *self, verlc_string config, const verlc_topology *topology, verlc_train **out,
                          verlc_error *error) VERLC_NOEXCEPT;
   void (*destroy)(verlc_train *train) VERLC_NOEXCEPT; /* [local] */
-  /* [local] Bytes by category and phase for config and workload (JSON: {"ranks", "tokens", "sequences", "longest"}),
-   * as JSON to the sink, kind 0: {"phases": {"forward_backward": {"param": n, ..}, ..}}. Reads config.json only. */
+  /* [local] Bytes by category and phase for config and workload (JSON: {"ranks", "tokens", "sequences", "longest",
+   * "shared": tokens that repeat a shared prefix}), as JSON to the sink, kind 0:
+   * {"phases": {"forward_backward": {"param": n, ..}, ..}}. Reads config.json only. */
   verlc_status (*estimate)(void *self, verlc_string config, verlc_string workload, verlc_sink sink, void *context,
                            verlc_error *error) VERLC_NOEXCEPT;
   /* logp, entropy, value: caller's float32 [T]; entropy and value may be NULL = not wanted. 0 where not in the mask. */

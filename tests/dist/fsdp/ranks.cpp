@@ -57,6 +57,9 @@ Sequences Sequences::part(size_t first, size_t last) const {
     }
     result.cu_seqlens.push_back(static_cast<int32_t>(result.tokens.size()));
     result.temperature.push_back(temperature[s]);
+    if (!shared_prefix.empty())
+      result.shared_prefix.insert(result.shared_prefix.end(),
+                                  {shared_prefix[2 * s], shared_prefix[2 * s + 1]});
   }
   return result;
 }
@@ -72,6 +75,7 @@ Batch Sequences::batch(uint64_t max_sequences, uint64_t max_tokens) const {
   batch.cu_seqlens = cu_seqlens;
   batch.mask = mask;
   batch.temperature = temperature;
+  batch.shared_prefix = shared_prefix;
   batch.max_sequences = max_sequences;
   batch.max_tokens = max_tokens;
   return batch;

@@ -38,6 +38,7 @@ struct Sequences {
   std::vector<int32_t> tokens, positions, cu_seqlens = {0};
   std::vector<uint8_t> mask;
   std::vector<float> temperature;
+  std::vector<int32_t> shared_prefix;  ///< [S, 2], or empty = nothing is shared
 
   /// All tokens but the first are in the mask.
   void add(const std::vector<int32_t>& sequence, float t = 1.0f);

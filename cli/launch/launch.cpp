@@ -22,6 +22,7 @@
 #include "core/base/thread_pool.hpp"
 #include "launch/job_output.hpp"
 #include "launch/rank_context.hpp"
+#include "launch/startup_log.hpp"
 
 namespace verlc {
 namespace {
@@ -70,6 +71,13 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
+// A batch system hands its hosts to mpirun without a word on the command line.
+bool on_one_host(const LaunchOptions& options) {
+  for (const char* job : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    if (std::getenv(job) != nullptr) return false;
+  return options.hostfile.empty();
+}
+
 std::vector<std::string> mpirun_arguments(const LaunchOptions& options,
                                           const std::vector<std::string>& argv) {
   std::vector<std::string> arguments = {options.mpirun, "-n", std::to_string(options.ranks), "--bind-to",
@@ -78,7 +86,11 @@ std::vector<std::string> mpirun_arguments(const LaunchOptions& options,
     arguments.emplace_back("--oversubscribe");
   if (::geteuid() == 0) arguments.emplace_back("--allow-run-as-root");
   if (!options.hostfile.empty()) arguments.insert(arguments.end(), {"--hostfile", options.hostfile});
-  arguments.insert(arguments.end(), {"-x", "VERLC_TERMINAL"});
+  // Ranks of one host meet in shared memory. The other transports of Open MPI take most of its start to find
+  // out that they are of no use here.
+  if (on_one_host(options) && std::getenv("OMPI_MCA_pml") == nullptr)
+    arguments.insert(arguments.end(), {"--mca", "pml", "ob1"});
+  arguments.insert(arguments.end(), {"-x", "VERLC_TERMINAL", "-x", StartupLog::kVariable});
   arguments.insert(arguments.end(), options.extra.begin(), options.extra.end());
   arguments.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   arguments.insert(arguments.end(), argv.begin() + (argv.empty() ? 0 : 1), argv.end());
@@ -208,6 +220,7 @@ int launch_ranks(const LaunchOptions& options, const std::vector<std::string>& a
               .value = {},
               .fix = {}});
   ::setenv("VERLC_TERMINAL", ::isatty(STDOUT_FILENO) == 1 ? "1" : "0", 1);
+  StartupLog::pass_on();
   std::fflush(nullptr);
   const SignalCounter signals;
   const int64_t oom_before = oom_kills();

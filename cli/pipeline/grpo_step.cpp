@@ -65,6 +65,9 @@ bool GrpoTrainer::generate(Step& step) {
   plan.seed = static_cast<uint64_t>(recipe_.seed);
   plan.step = step.number;
   plan.stop = [this] { return session_.cancel().requested(); };
+  plan.progress = [this](size_t finished, size_t) {
+    if (finished > 0) session_.first_result("first response");
+  };
   step.samples = rollout_->generate(step.prompts, plan);
   // Asked before the ranks wait for each other, so that the time is this rank's own.
   step.seconds["timing_s/gen"] = watch.seconds();

@@ -21,6 +21,18 @@ RowSamplerConfig sampler_config(const Recipe& recipe, const PromptDataset& data)
   return config;
 }
 
+TextCodec read_tokenizer(const Recipe& recipe, Session& session) {
+  session.world().set_phase("tokenizer");
+  return TextCodec::from_recipe(recipe);
+}
+
+PromptDataset read_rows(const Recipe& recipe, Session& session, const TextCodec& codec,
+                        const RewardStage& rewards, std::vector<std::vector<int32_t>>* tokens) {
+  session.world().set_phase("rows");
+  return load_prompt_rows(recipe, recipe.data.train_files, recipe.data.train_max_samples, codec, rewards,
+                          tokens);
+}
+
 KlControlParams kl_params(const KlControlSection& section) {
   return {section.type == "adaptive", section.kl_coef, section.target_kl,
           static_cast<double>(section.horizon)};
@@ -31,10 +43,9 @@ KlControlParams kl_params(const KlControlSection& section) {
 GrpoTrainer::GrpoTrainer(const Recipe& recipe, Session& session)
     : recipe_(recipe),
       session_(session),
-      codec_(TextCodec::from_recipe(recipe)),
+      codec_(read_tokenizer(recipe, session)),
       rewards_(session, recipe.reward),
-      data_(load_prompt_rows(recipe, recipe.data.train_files, recipe.data.train_max_samples, codec_, rewards_,
-                             &prompt_tokens_)),
+      data_(read_rows(recipe, session, codec_, rewards_, &prompt_tokens_)),
       validation_(recipe, session, codec_, rewards_),
       sampler_(sampler_config(recipe, data_)),
       mini_(recipe.data.train_batch_size, recipe.actor.ppo_mini_batch_size),
@@ -42,10 +53,11 @@ GrpoTrainer::GrpoTrainer(const Recipe& recipe, Session& session)
       record_(recipe, session),
       estimators_(make_advantage_registry()),
       kl_(kl_params(recipe.algorithm.kl_ctrl)) {
-  session_.world().set_phase("load");
+  session_.world().set_phase("load actor");
   actor_ = make_train_engine(session_, recipe.actor.strategy, actor_config(recipe));
   if (recipe.needs_reference())
     reference_ = make_train_engine(session_, recipe.actor.strategy, reference_config(recipe));
+  session_.world().set_phase("load rollout");
   rollout_ = std::make_unique<RolloutStage>(
       make_rollout_engine(session_, recipe.rollout.name, rollout_config(recipe)), codec_);
   updater_ = std::make_unique<ActorUpdate>(recipe_, session_, *actor_, sampler_.total_steps());
@@ -106,6 +118,13 @@ void GrpoTrainer::save(uint64_t step) {
   record_.sync();
   checkpointer_.save(step, *actor_, resume_state_);
   saved_step_ = step;
+}
+
+void GrpoTrainer::rehearse(uint64_t steps) {
+  restore();
+  sync_weights(sampler_.steps_done(), nullptr);
+  for (uint64_t step = 1; step <= steps; ++step)
+    if (!train_step(step)) return;
 }
 
 int GrpoTrainer::run() {

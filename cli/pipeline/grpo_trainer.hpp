@@ -22,6 +22,9 @@ class GrpoTrainer {
 
   /// Trains to the last step; 0 when done, 130 after a stop was asked for and a checkpoint written.
   int run();
+  /// Trains `steps` steps from a fresh start and writes their metrics, but no validation, checkpoint or
+  /// model.
+  void rehearse(uint64_t steps);
 
  private:
   struct Step;  // one step's samples, arrays and metrics

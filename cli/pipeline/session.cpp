@@ -1,5 +1,7 @@
 #include "pipeline/session.hpp"
 
+#include <cstdio>
+
 namespace verlc::pipeline {
 namespace {
 
@@ -10,16 +12,21 @@ std::vector<PluginFolder> folders(const SessionOptions& options) {
   return result;
 }
 
-JoinOptions join_options(const SessionOptions& options, Allocator& allocator) {
+RankContext join(const SessionOptions& options, Allocator& allocator, StartupLog& startup) {
+  startup.enter("MPI");
   JoinOptions join = options.join;
   join.allocator = &allocator;
-  return join;
+  RankContext context = join_ranks(join);
+  startup.enter("plugin folders");
+  context.world->watch_phases([&startup](const std::string& phase) { startup.enter(phase); });
+  return context;
 }
 
 }  // namespace
 
 Session::Session(const SessionOptions& options)
-    : rank_(join_ranks(join_options(options, allocator_))),
+    : print_startup_(options.print_startup),
+      rank_(join(options, allocator_, startup_)),
       pool_(rank_.threads),
       log_(options.log_level, rank_.size > 1 ? rank_.rank : -1),
       services_(allocator_, pool_, log_),
@@ -33,6 +40,14 @@ Session::Session(const SessionOptions& options)
 
 std::shared_ptr<Plugin> Session::load_plugin(const std::string& id_or_path, const char* capability) {
   return Plugin::load(catalog_.find(id_or_path, capability), services_.table());
+}
+
+void Session::first_result(const char* result) {
+  if (!startup_.finish(result)) return;
+  world().watch_phases(nullptr);
+  if (!print_startup_ || !is_root()) return;
+  std::fputs(startup_.table().c_str(), stdout);
+  std::fflush(stdout);
 }
 
 bool Session::stop_requested() {

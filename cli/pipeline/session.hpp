@@ -13,6 +13,7 @@
 #include "host/plugin.hpp"
 #include "host/plugin_catalog.hpp"
 #include "launch/rank_context.hpp"
+#include "launch/startup_log.hpp"
 #include "recipe/recipe.hpp"
 
 namespace verlc::pipeline {
@@ -34,6 +35,7 @@ struct SessionOptions {
   bool allow_user_plugins = false;
   std::vector<std::string> plugin_paths;
   LogLevel log_level = LogLevel::warn;
+  bool print_startup = false;  ///< rank 0 tells where the time went until the first result
 };
 
 /// Lives from before the first engine to after the last.
@@ -48,15 +50,21 @@ class Session {
   [[nodiscard]] GroupReducer& reducer() { return sums_; }
   [[nodiscard]] bool is_root() const { return rank_.rank == 0; }
   [[nodiscard]] HostServices& services() { return services_; }
+  /// The team that engines compute on.
+  [[nodiscard]] Executor& threads() { return pool_; }
   [[nodiscard]] CancelService& cancel() { return services_.cancel(); }
   [[nodiscard]] const verlc_topology& topology() const { return topology_; }
   /// Loads the plugin with this id or path that offers `capability`.
   std::shared_ptr<Plugin> load_plugin(const std::string& id_or_path, const char* capability);
+  /// The run has its first result ("first response"): the start is over. Later calls do nothing.
+  void first_result(const char* result);
   /// True on every rank when any rank was asked to stop. Collective.
   bool stop_requested();
 
  private:
   CachingAllocator allocator_;
+  StartupLog startup_;
+  bool print_startup_;
   RankContext rank_;
   ThreadPool pool_;
   LogService log_;

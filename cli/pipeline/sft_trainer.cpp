@@ -49,7 +49,14 @@ RowSamplerConfig sampler_config(const Recipe& recipe, size_t rows, const std::st
   return config;
 }
 
-RowSampler load_sampler(const Recipe& recipe, const TextCodec& codec, std::vector<MaskedTokens>& rows) {
+TextCodec read_tokenizer(const Recipe& recipe, Session& session) {
+  session.world().set_phase("tokenizer");
+  return TextCodec::from_recipe(recipe);
+}
+
+RowSampler load_sampler(const Recipe& recipe, Session& session, const TextCodec& codec,
+                        std::vector<MaskedTokens>& rows) {
+  session.world().set_phase("rows");
   SftRows loaded = load_rows(recipe, recipe.data.train_files, recipe.data.train_max_samples, codec);
   rows = std::move(loaded.rows);
   return RowSampler(sampler_config(recipe, rows.size(), loaded.digest));
@@ -60,14 +67,14 @@ RowSampler load_sampler(const Recipe& recipe, const TextCodec& codec, std::vecto
 SftTrainer::SftTrainer(const Recipe& recipe, Session& session)
     : recipe_(recipe),
       session_(session),
-      codec_(TextCodec::from_recipe(recipe)),
-      sampler_(load_sampler(recipe, codec_, rows_)),
+      codec_(read_tokenizer(recipe, session)),
+      sampler_(load_sampler(recipe, session, codec_, rows_)),
       checkpointer_(recipe, session),
       record_(recipe, session),
       schedule_(make_schedule(recipe.actor.optim, sampler_.total_steps())) {
   if (!recipe.data.val_files.empty())
     held_out_ = load_rows(recipe, recipe.data.val_files, recipe.data.val_max_samples, codec_).rows;
-  session_.world().set_phase("load");
+  session_.world().set_phase("load actor");
   engine_ = make_train_engine(session_, recipe.actor.strategy, actor_config(recipe));
 }
 
@@ -92,6 +99,7 @@ double SftTrainer::loss_over(const PackedSamples& batch, bool train, double* tok
     engine_->forward_backward(
         packed, false,
         [&](verlc_micro_batch& micro) {
+          session_.first_result("first micro-batch");
           std::vector<int64_t> storage;
           const PackedLayout layout = batch.part(micro.sequence_begin, micro.sequence_count, storage);
           micro.loss =

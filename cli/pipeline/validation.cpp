@@ -75,6 +75,9 @@ MetricValues Validation::run(RolloutStage& rollout) {
     GenerationPlan plan;
     plan.samples_per_prompt = recipe_.rollout.val_kwargs.n;
     plan.sampling = val_sampling(recipe_);
+    plan.progress = [this](size_t finished, size_t) {
+      if (finished > 0) session_.first_result("first response");
+    };
     plan.seed = kValidationSeed ^ static_cast<uint64_t>(recipe_.seed);
     std::vector<Sample> samples =
         rollout.generate(std::span(prompts_).subspan(first, std::min(step, end - first)), plan);

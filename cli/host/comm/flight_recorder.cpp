@@ -7,7 +7,12 @@
 
 namespace verlc {
 
+void FlightRecorder::watch_phases(std::function<void(const std::string&)> watcher) {
+  watcher_ = std::move(watcher);
+}
+
 void FlightRecorder::set_phase(std::string phase) {
+  if (watcher_) watcher_(phase);
   const std::lock_guard<std::mutex> lock(mutex_);
   phase_ = std::move(phase);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -16,6 +17,9 @@ class FlightRecorder {
 
   /// What the rank is doing ("rollout", "update actor"); part of every later record.
   void set_phase(std::string phase);
+  /// `watcher` is called by set_phase(), on its thread, before the phase begins; null = nobody. Set while no
+  /// other thread calls set_phase().
+  void watch_phases(std::function<void(const std::string& phase)> watcher);
   [[nodiscard]] std::string phase() const;
   /// A record begins; returns its number for finish().
   uint64_t start(const std::string& group, uint64_t sequence, const char* operation, uint64_t bytes);
@@ -38,6 +42,7 @@ class FlightRecorder {
 
   mutable std::mutex mutex_;
   std::string phase_ = "start";
+  std::function<void(const std::string&)> watcher_;
   std::array<Record, kCapacity> records_;
   uint64_t count_ = 0;
 };

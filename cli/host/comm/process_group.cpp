@@ -86,6 +86,9 @@ const std::string& ProcessGroup::name() const {
 void ProcessGroup::set_phase(std::string phase) {
   state_->shared->recorder.set_phase(std::move(phase));
 }
+void ProcessGroup::watch_phases(std::function<void(const std::string&)> watcher) {
+  state_->shared->recorder.watch_phases(std::move(watcher));
+}
 const FlightRecorder& ProcessGroup::recorder() const {
   return state_->shared->recorder;
 }

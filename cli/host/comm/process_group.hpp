@@ -117,6 +117,8 @@ class ProcessGroup {
 
   /// Names what this rank is doing, for messages; shared with split-off groups.
   void set_phase(std::string phase);
+  /// Calls `watcher` before each phase begins, on the thread that names it; null = nobody.
+  void watch_phases(std::function<void(const std::string& phase)> watcher);
   [[nodiscard]] const FlightRecorder& recorder() const;
   void set_time_limit(std::chrono::nanoseconds limit);
   /// Ends the job: prints nothing; other ranks stop with an error that carries `reason` (same process) or are

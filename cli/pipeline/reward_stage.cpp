@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/base/check.hpp"
 #include "core/base/error.hpp"
 
 namespace verlc::pipeline {
@@ -39,32 +40,33 @@ void RewardStage::check_labels(const PromptDataset& data) const {
   }
 }
 
-void RewardStage::score_one(Sample& sample, const PromptDataset& data, RewardOutcome& outcome) const {
-  const PromptRow& row = data.rows[sample.prompt->row];
-  const Scorer& scorer = scorers_->scorer_for(row.data_source, data.where(sample.prompt->row));
-  const Score score = scorer.score(sample.text, row.ground_truth, row.extra_info);
-  sample.scored = score.has_value();
-  if (sample.scored)
-    sample.score = score.value();
-  else
-    note_error(data, sample, score.error().message, outcome);
+RewardScore RewardStage::judge_one(const ScoringJob& job, const PromptDataset& data) const {
+  const PromptRow& row = data.rows[job.prompt->row];
+  const Scorer& scorer = scorers_->scorer_for(row.data_source, data.where(job.prompt->row));
+  const Score score = scorer.score(job.text, row.ground_truth, row.extra_info);
+  if (score.has_value()) return {.reward = score.value(), .ok = true, .message = {}};
+  return {.reward = 0, .ok = false, .message = score.error().message};
 }
 
-void RewardStage::score_by_plugin(std::span<Sample> samples, const PromptDataset& data,
-                                  RewardOutcome& outcome) {
+std::vector<RewardScore> RewardStage::judge_by_plugin(std::span<const ScoringJob> jobs,
+                                                      const PromptDataset& data) {
   std::vector<RewardSample> asked;
-  for (const Sample& sample : samples) {
-    const PromptRow& row = data.rows[sample.prompt->row];
-    asked.push_back({asked.size(), sample.prompt->uid, sample.response, row.data_source, row.text,
-                     sample.text, row.ground_truth_text, row.extra_info_text});
+  for (const ScoringJob& job : jobs) {
+    const PromptRow& row = data.rows[job.prompt->row];
+    asked.push_back({job.number, job.prompt->uid, job.response, row.data_source, row.text, job.text,
+                     row.ground_truth_text, row.extra_info_text});
   }
   std::vector<RewardScore> scores;
   plugin_->score(asked, scores);
-  for (size_t i = 0; i < samples.size(); ++i) {
-    samples[i].scored = scores[i].ok;
-    samples[i].score = scores[i].reward;
-    if (!scores[i].ok) note_error(data, samples[i], scores[i].message, outcome);
-  }
+  return scores;
+}
+
+std::vector<RewardScore> RewardStage::judge(std::span<const ScoringJob> jobs, const PromptDataset& data) {
+  if (jobs.empty()) return {};
+  if (plugin_) return judge_by_plugin(jobs, data);
+  std::vector<RewardScore> scores;
+  for (const ScoringJob& job : jobs) scores.push_back(judge_one(job, data));
+  return scores;
 }
 
 void RewardStage::drop_groups(std::span<Sample> samples) const {
@@ -76,11 +78,20 @@ void RewardStage::drop_groups(std::span<Sample> samples) const {
 }
 
 RewardOutcome RewardStage::score(std::span<Sample> samples, const PromptDataset& data) {
+  std::vector<ScoringJob> jobs;
+  for (const Sample& sample : samples)
+    jobs.push_back({jobs.size(), sample.prompt.get(), sample.response, sample.text});
+  return settle(samples, judge(jobs, data), data);
+}
+
+RewardOutcome RewardStage::settle(std::span<Sample> samples, std::span<const RewardScore> scores,
+                                  const PromptDataset& data) const {
+  check(scores.size() == samples.size(), "every sample has a score");
   RewardOutcome outcome;
-  if (plugin_) {
-    if (!samples.empty()) score_by_plugin(samples, data, outcome);
-  } else {
-    for (Sample& sample : samples) score_one(sample, data, outcome);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i].scored = scores[i].ok;
+    samples[i].score = scores[i].reward;
+    if (!scores[i].ok) note_error(data, samples[i], scores[i].message, outcome);
   }
   if (outcome.errors > 0 && section_.error_policy == "abort")
     fail_run({.what = "a response could not be scored",

@@ -21,6 +21,14 @@ struct RewardOutcome {
   std::string first_error;  ///< why, with the row's place
 };
 
+/// A finished response to be scored; borrowed.
+struct ScoringJob {
+  uint64_t number = 0;  ///< of the sample on this rank
+  const Prompt* prompt = nullptr;
+  std::span<const int32_t> response = {};
+  std::string_view text = {};
+};
+
 class RewardStage {
  public:
   RewardStage(Session& session, const RewardSection& section);
@@ -33,9 +41,16 @@ class RewardStage {
   /// Local.
   RewardOutcome score(std::span<Sample> samples, const PromptDataset& data);
 
+  /// The two halves of score(). judge(): a score for each job, which does not depend on the others; any
+  /// thread, one call at a time. settle(): writes them into their samples and applies reward.error_policy.
+  /// scores: [samples].
+  std::vector<RewardScore> judge(std::span<const ScoringJob> jobs, const PromptDataset& data);
+  RewardOutcome settle(std::span<Sample> samples, std::span<const RewardScore> scores,
+                       const PromptDataset& data) const;
+
  private:
-  void score_one(Sample& sample, const PromptDataset& data, RewardOutcome& outcome) const;
-  void score_by_plugin(std::span<Sample> samples, const PromptDataset& data, RewardOutcome& outcome);
+  [[nodiscard]] RewardScore judge_one(const ScoringJob& job, const PromptDataset& data) const;
+  std::vector<RewardScore> judge_by_plugin(std::span<const ScoringJob> jobs, const PromptDataset& data);
   void drop_groups(std::span<Sample> samples) const;
 
   RewardSection section_;

@@ -1,6 +1,9 @@
 #include "host/train_engine.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,11 +16,20 @@ namespace verlc {
 namespace {
 
 constexpr uint32_t kBucketCapacity = 256;
+constexpr const char* kSharedPrefix = "shared_prefix";
+
+// Whether describe() lists an extra input.
+bool takes_extra(const Plugin& plugin, const std::string& name) {
+  const auto json = nlohmann::json::parse(plugin.describe(VERLC_CAPABILITY_TRAIN), nullptr, false);
+  if (!json.is_object() || !json.contains("extra") || !json["extra"].is_array()) return false;
+  const auto& names = json["extra"];
+  return std::find(names.begin(), names.end(), nlohmann::json(name)) != names.end();
+}
 
 // A verlc_batch with the views that it points to.
 class AbiBatch {
  public:
-  explicit AbiBatch(const PackedBatch& batch)
+  AbiBatch(const PackedBatch& batch, bool with_shared_prefix)
       : tokens_(batch.tokens.data(), {static_cast<int64_t>(batch.tokens.size())}),
         positions_(batch.positions.data(), {static_cast<int64_t>(batch.positions.size())}),
         cu_seqlens_(batch.cu_seqlens.data(), {static_cast<int64_t>(batch.cu_seqlens.size())}),
@@ -36,7 +48,17 @@ class AbiBatch {
     batch_.temperature = batch.temperature.empty() ? nullptr : temperature_.get();
     batch_.micro_batch_sequences = batch.micro_batch_sequences;
     batch_.micro_batch_tokens = batch.micro_batch_tokens;
+    if (!with_shared_prefix || batch.shared_prefix.empty()) return;
+    check(batch.shared_prefix.size() + 2 == 2 * batch.cu_seqlens.size(), "a shared prefix for each sequence");
+    const int64_t shape[] = {static_cast<int64_t>(batch.shared_prefix.size() / 2), 2};
+    shared_prefix_.emplace(kSharedPrefix, plugin::ManagedTensor(plugin::make_managed_tensor(
+                                              batch.shared_prefix.data(), plugin::kI32, shape)));
+    extra_ = shared_prefix_->get();
+    batch_.extra = &extra_;
+    batch_.num_extra = 1;
   }
+  AbiBatch(const AbiBatch&) = delete;
+  AbiBatch& operator=(const AbiBatch&) = delete;
   [[nodiscard]] const verlc_batch* get() const { return &batch_; }
 
  private:
@@ -45,6 +67,8 @@ class AbiBatch {
   plugin::TensorView cu_seqlens_;
   plugin::TensorView loss_mask_;
   plugin::TensorView temperature_;
+  std::optional<plugin::NamedTensor> shared_prefix_;
+  const verlc_named_tensor* extra_ = nullptr;
   verlc_batch batch_{};
 };
 
@@ -77,6 +101,7 @@ TrainEngine::TrainEngine(std::shared_ptr<Plugin> plugin, const std::string& conf
   if (!VERLC_HAS(api_, verlc_train_api, memory_stats))
     fail_input(
         {.what = "its train table is too short", .where = plugin_->path().string(), .value = {}, .fix = {}});
+  takes_shared_prefix_ = takes_extra(*plugin_, kSharedPrefix);
   auto error = plugin::make_struct<verlc_error>();
   finish("create", api_->create(api_->self, plugin::to_abi(config), &topology, &train_, &error), error);
 }
@@ -97,7 +122,7 @@ std::string TrainEngine::estimate(const Plugin& plugin, const std::string& confi
 Outcome TrainEngine::forward_logp(const PackedBatch& batch, std::span<float> logp, std::span<float> entropy,
                                   std::span<float> value) {
   check(logp.size() == batch.tokens.size(), "forward_logp gives one log-prob per token");
-  const AbiBatch packed(batch);
+  const AbiBatch packed(batch, takes_shared_prefix_);
   auto error = plugin::make_struct<verlc_error>();
   const verlc_status status = api_->forward_logp(train_, packed.get(), logp.data(), data_or_null(entropy),
                                                  data_or_null(value), &error);
@@ -106,7 +131,7 @@ Outcome TrainEngine::forward_logp(const PackedBatch& batch, std::span<float> log
 
 Outcome TrainEngine::forward_backward(const PackedBatch& batch, bool need_entropy, const LossFunction& loss,
                                       double* loss_sum) {
-  const AbiBatch packed(batch);
+  const AbiBatch packed(batch, takes_shared_prefix_);
   LossCall call{loss, nullptr};
   double sum = 0;
   auto error = plugin::make_struct<verlc_error>();

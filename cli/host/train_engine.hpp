@@ -20,8 +20,11 @@ struct PackedBatch {
   std::span<const int32_t> cu_seqlens = {};  ///< [S + 1], from 0 to T
   std::span<const uint8_t> loss_mask = {};   ///< [T]
   std::span<const float> temperature = {};   ///< [S], or empty = 1
-  uint64_t micro_batch_sequences = 0;        ///< 0 = no limit
-  uint64_t micro_batch_tokens = 0;           ///< 0 = no limit
+  /// [S, 2] group and common leading tokens as "shared_prefix" of verlc_batch, or empty; not sent to an
+  /// engine that does not take it.
+  std::span<const int32_t> shared_prefix = {};
+  uint64_t micro_batch_sequences = 0;  ///< 0 = no limit
+  uint64_t micro_batch_tokens = 0;     ///< 0 = no limit
 };
 
 /// Fills the d_ arrays and the loss of a micro-batch. May throw: the exception passes the engine as a status
@@ -74,6 +77,7 @@ class TrainEngine {
   std::shared_ptr<Plugin> plugin_;
   const verlc_train_api* api_;
   verlc_train* train_ = nullptr;
+  bool takes_shared_prefix_ = false;
 };
 
 }  // namespace verlc

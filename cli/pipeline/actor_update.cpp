@@ -54,7 +54,7 @@ ActorUpdate::ActorUpdate(const Recipe& recipe, Session& session, TrainEngine& en
                     actor.clip_ratio_high.value_or(actor.clip_ratio), actor.clip_ratio_c};
   params_.aggregation = parse_aggregation(actor.loss_agg_mode, "actor.loss_agg_mode");
   params_.entropy_coeff = actor.entropy_coeff;
-  params_.use_kl_loss = actor.use_kl_loss;
+  params_.use_kl_loss = recipe.has_kl_loss();
   params_.kl_loss_coef = actor.kl_loss_coef;
   params_.kl_loss_type = parse_kl(actor.kl_loss_type, "actor.kl_loss_type");
 }
@@ -100,48 +100,74 @@ void ActorUpdate::micro_loss(const PackedSamples& part, const GlobalCounts& coun
   if (measure_gap) put_rollout_gap(input.logp, input.old_logp, input.layout.mask, metrics);
 }
 
-// Sequences whose every loss token has advantage 0 add nothing to the gradient when no other term needs them.
-PackedSamples ActorUpdate::without_zero_advantages(const PackedSamples& part) const {
-  PackedSamples kept;
-  for (size_t s = 0; s < part.num_sequences(); ++s) {
-    const auto begin = static_cast<size_t>(part.bounds[s]), end = static_cast<size_t>(part.bounds[s + 1]);
-    bool zero = true;
-    for (size_t t = begin; t < end; ++t) zero = zero && (part.mask[t] == 0 || part.advantages[t] == 0.0f);
-    if (zero) continue;
-    const auto append = [&](auto& to, const auto& from) {
-      if (!from.empty())
-        to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
-                  from.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    append(kept.tokens, part.tokens);
-    append(kept.positions, part.positions);
-    append(kept.mask, part.mask);
-    append(kept.old_logp, part.old_logp);
-    append(kept.ref_logp, part.ref_logp);
-    append(kept.advantages, part.advantages);
-    kept.temperature.push_back(part.temperature[s]);
-    kept.bounds.push_back(static_cast<int64_t>(kept.tokens.size()));
-    kept.cu_seqlens.push_back(static_cast<int32_t>(kept.tokens.size()));
-  }
-  return kept;
+namespace {
+
+// Which sequences have an advantage other than 0 at a loss token: only those add to the policy's gradient.
+std::vector<uint8_t> with_advantage(const PackedSamples& part) {
+  std::vector<uint8_t> some(part.num_sequences(), 0);
+  for (size_t s = 0; s < some.size(); ++s)
+    for (auto t = static_cast<size_t>(part.bounds[s]); t < static_cast<size_t>(part.bounds[s + 1]); ++t)
+      if (part.mask[t] != 0 && part.advantages[t] != 0.0f) some[s] = 1;
+  return some;
 }
 
-MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, bool measure_gap) {
+}  // namespace
+
+bool ActorUpdate::needs_entropy() const {
+  return recipe_.actor.calculate_entropy || recipe_.actor.entropy_coeff != 0;
+}
+
+// Only before the first update do trainer and rollout hold the same weights; with recomputed old log-probs
+// the gap was measured against those.
+bool ActorUpdate::measures_gap(bool first) const {
+  return first && recipe_.actor.old_log_prob != "recompute";
+}
+
+// What sequences that are not trained on add to the metrics.
+void ActorUpdate::measure_idle(const PackedSamples& idle, const GlobalCounts& counts, bool first,
+                               Metrics& metrics) {
+  std::vector<float> logp = idle.old_logp, entropy;
+  // Before the first update the old log-probs are those of the weights.
+  const bool known = first && !needs_entropy();
+  if (!known) {
+    if (needs_entropy()) entropy.resize(idle.num_tokens());
+    const MicroLimits limits = actor_limits(recipe_);
+    engine_.forward_logp(idle.batch(limits.sequences, limits.tokens), logp, entropy);
+  }
+  std::vector<float> d_logp(idle.num_tokens());
+  ActorLossInput input;
+  input.layout = idle.layout();
+  input.logp = logp;
+  input.entropy = entropy;
+  input.old_logp = idle.old_logp;
+  input.advantages = idle.advantages;
+  input.counts = counts;
+  metrics.put_parts(actor_loss(input, params_, {d_logp, {}}).metrics);
+  if (!known && measures_gap(first)) put_rollout_gap(logp, idle.old_logp, idle.mask, metrics);
+}
+
+MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, bool first) {
   Metrics metrics;
   GlobalCounts counts = reduce_counts(count_loss_tokens(part.layout()), session_.reducer());
   counts.norm_constant =
       recipe_.actor.loss_scale_factor.value_or(static_cast<double>(recipe_.data.max_response_length)) *
       static_cast<double>(recipe_.actor.ppo_mini_batch_size * recipe_.rollout.n);
   if (counts.tokens == 0) return {};  // nothing to learn from, on any rank
-  const bool other_terms = recipe_.actor.use_kl_loss || recipe_.actor.entropy_coeff != 0;
-  const bool skip = recipe_.algorithm.skip_zero_advantage_groups && !other_terms;
-  const PackedSamples reduced = skip ? without_zero_advantages(part) : PackedSamples();
-  const PackedSamples& used = skip ? reduced : part;
+  // A rank without tokens has no entropy to tell of.
+  if (needs_entropy()) metrics.declare("actor/entropy", MetricKind::sum);
+  const bool skip = recipe_.algorithm.skip_zero_advantage_groups.value_or(false);
+  PackedSamples trained;
+  if (skip) {
+    std::vector<uint8_t> chosen = with_advantage(part);
+    trained = select(part, chosen);
+    for (uint8_t& keep : chosen) keep = keep == 0 ? 1 : 0;
+    measure_idle(select(part, chosen), counts, first, metrics);
+  }
+  const PackedSamples& used = skip ? trained : part;
   const MicroLimits limits = actor_limits(recipe_);
-  metrics.declare("actor/entropy", MetricKind::sum);  // a rank without tokens has no entropy to tell of
-  engine_.forward_backward(used.batch(limits.sequences, limits.tokens), true, [&](verlc_micro_batch& micro) {
-    micro_loss(used, counts, micro, measure_gap, metrics);
-  });
+  engine_.forward_backward(
+      used.batch(limits.sequences, limits.tokens), needs_entropy(),
+      [&](verlc_micro_batch& micro) { micro_loss(used, counts, micro, measures_gap(first), metrics); });
   const double lr = learning_rate(schedule_, static_cast<int64_t>(step));
   const OptimizerResult result = engine_.optimizer_step(lr, recipe_.actor.optim.clip_grad);
   metrics.put_last("actor/lr", lr);
@@ -166,11 +192,7 @@ MetricValues ActorUpdate::run(uint64_t step, const PackedSamples& batch, std::sp
       const auto end = std::upper_bound(mini.begin(), mini.end(), int64_t{m});
       const PackedSamples part =
           slice(batch, static_cast<size_t>(begin - mini.begin()), static_cast<size_t>(end - mini.begin()));
-      // Only before the first update do trainer and rollout hold the same weights; with recomputed old
-      // log-probs the gap was measured against those.
-      const bool measure_gap = updates.empty() && recipe_.actor.old_log_prob != "recompute";
-      MetricValues values = one_step(part, step, measure_gap);
-      updates.push_back(std::move(values));
+      updates.push_back(one_step(part, step, updates.empty()));
     }
   }
   return mean_of(updates);

@@ -57,10 +57,12 @@ class ActorUpdate {
                    int64_t num_mini);
 
  private:
-  MetricValues one_step(const PackedSamples& part, uint64_t step, bool measure_gap);
+  MetricValues one_step(const PackedSamples& part, uint64_t step, bool first);
   void micro_loss(const PackedSamples& part, const GlobalCounts& counts, verlc_micro_batch& micro,
                   bool measure_gap, Metrics& metrics) const;
-  [[nodiscard]] PackedSamples without_zero_advantages(const PackedSamples& part) const;
+  void measure_idle(const PackedSamples& idle, const GlobalCounts& counts, bool first, Metrics& metrics);
+  [[nodiscard]] bool needs_entropy() const;
+  [[nodiscard]] bool measures_gap(bool first) const;
 
   const Recipe& recipe_;
   Session& session_;

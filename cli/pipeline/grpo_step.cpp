@@ -37,7 +37,7 @@ bool GrpoTrainer::train_step(uint64_t number) {
   }
   score(step);
   drop_unusable(step);
-  step.packed = pack_samples(step.samples, recipe_.rollout.temperature);
+  step.packed = pack_samples(step.samples, recipe_.rollout.temperature, recipe_.actor.use_prefix_grouper);
   log_probs(step);
   advantages(step);
   update(step);
@@ -178,7 +178,7 @@ void GrpoTrainer::advantages(Step& step) {
   const PackedLayout layout = packed.layout();
   step.rewards = place_outcomes(layout, packed.outcomes);
   AdvantageInput input;
-  if (recipe_.algorithm.use_kl_in_reward) {
+  if (recipe_.has_kl_in_reward()) {
     const KlEstimator estimator = parse_kl(recipe_.algorithm.kl_penalty, "algorithm.kl_penalty");
     KlPenaltyResult penalty = apply_kl_penalty(layout, step.rewards, packed.old_logp, packed.ref_logp,
                                                estimator, kl_, session_.reducer());

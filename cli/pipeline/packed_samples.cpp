@@ -11,10 +11,28 @@ void append_sequence(PackedSamples& packed, std::span<const int32_t> tokens, flo
   packed.temperature.push_back(temperature);
 }
 
+// Appends the items [begin, end) of an array that may be absent.
 template <typename T>
-std::vector<T> part_of(const std::vector<T>& all, size_t begin, size_t end) {
-  if (all.empty()) return {};
-  return {all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end)};
+void append_items(std::vector<T>& to, const std::vector<T>& from, size_t begin, size_t end) {
+  if (from.empty()) return;
+  to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
+            from.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+void append_sequence_of(PackedSamples& to, const PackedSamples& from, size_t s) {
+  const auto begin = static_cast<size_t>(from.bounds[s]), end = static_cast<size_t>(from.bounds[s + 1]);
+  append_items(to.tokens, from.tokens, begin, end);
+  append_items(to.positions, from.positions, begin, end);
+  append_items(to.mask, from.mask, begin, end);
+  append_items(to.old_logp, from.old_logp, begin, end);
+  append_items(to.ref_logp, from.ref_logp, begin, end);
+  append_items(to.advantages, from.advantages, begin, end);
+  append_items(to.temperature, from.temperature, s, s + 1);
+  append_items(to.uids, from.uids, s, s + 1);
+  append_items(to.outcomes, from.outcomes, s, s + 1);
+  append_items(to.shared_prefix, from.shared_prefix, 2 * s, 2 * s + 2);
+  to.bounds.push_back(static_cast<int64_t>(to.tokens.size()));
+  to.cu_seqlens.push_back(static_cast<int32_t>(to.tokens.size()));
 }
 
 }  // namespace
@@ -27,12 +45,18 @@ PackedLayout PackedSamples::part(size_t first, size_t count, std::vector<int64_t
 }
 
 PackedBatch PackedSamples::batch(uint64_t micro_sequences, uint64_t micro_tokens) const {
-  return {tokens, positions, cu_seqlens, mask, temperature, micro_sequences, micro_tokens};
+  return {tokens, positions, cu_seqlens, mask, temperature, shared_prefix, micro_sequences, micro_tokens};
 }
 
-PackedSamples pack_samples(std::span<const Sample> samples, double temperature) {
+PackedSamples pack_samples(std::span<const Sample> samples, double temperature, bool share_prompts) {
   PackedSamples packed;
+  int32_t group = -1;
   for (const Sample& sample : samples) {
+    if (packed.uids.empty() || packed.uids.back() != sample.prompt->uid) ++group;
+    if (share_prompts) {
+      packed.shared_prefix.push_back(group);
+      packed.shared_prefix.push_back(static_cast<int32_t>(sample.prompt->tokens.size()));
+    }
     std::vector<int32_t> tokens = sample.prompt->tokens;
     tokens.insert(tokens.end(), sample.response.begin(), sample.response.end());
     append_sequence(packed, tokens, static_cast<float>(temperature));
@@ -57,20 +81,14 @@ PackedSamples pack_sequences(std::span<const MaskedTokens> sequences) {
 
 PackedSamples slice(const PackedSamples& all, size_t first, size_t last) {
   PackedSamples part;
-  const auto begin = static_cast<size_t>(all.bounds[first]), end = static_cast<size_t>(all.bounds[last]);
-  part.tokens = part_of(all.tokens, begin, end);
-  part.positions = part_of(all.positions, begin, end);
-  part.mask = part_of(all.mask, begin, end);
-  part.old_logp = part_of(all.old_logp, begin, end);
-  part.ref_logp = part_of(all.ref_logp, begin, end);
-  part.advantages = part_of(all.advantages, begin, end);
-  part.temperature = part_of(all.temperature, first, last);
-  part.uids = part_of(all.uids, first, last);
-  part.outcomes = part_of(all.outcomes, first, last);
-  for (size_t s = first + 1; s <= last; ++s) {
-    part.bounds.push_back(all.bounds[s] - all.bounds[first]);
-    part.cu_seqlens.push_back(static_cast<int32_t>(part.bounds.back()));
-  }
+  for (size_t s = first; s < last; ++s) append_sequence_of(part, all, s);
+  return part;
+}
+
+PackedSamples select(const PackedSamples& all, std::span<const uint8_t> keep) {
+  PackedSamples part;
+  for (size_t s = 0; s < all.num_sequences(); ++s)
+    if (keep[s] != 0) append_sequence_of(part, all, s);
   return part;
 }
 

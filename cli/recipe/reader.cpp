@@ -82,6 +82,8 @@ void finish_recipe(const std::filesystem::path& path, Recipe& recipe) {
   if (!actor.clip_ratio_high) actor.clip_ratio_high = actor.clip_ratio;
   if (!actor.loss_scale_factor && actor.loss_agg_mode == "seq-mean-token-sum-norm")
     actor.loss_scale_factor = static_cast<double>(data.max_response_length);
+  std::optional<bool>& skip = recipe.algorithm.skip_zero_advantage_groups;
+  if (!skip) skip = !recipe.has_kl_loss() && actor.entropy_coeff == 0;
   RefSection& ref = recipe.ref;
   if (!ref.log_prob_micro_batch_size_per_gpu)
     ref.log_prob_micro_batch_size_per_gpu = actor.ppo_micro_batch_size_per_gpu;

@@ -21,9 +21,7 @@ void Recipe::fields(FieldVisitor& v) {
 }
 
 bool Recipe::needs_reference() const {
-  if (is_sft()) return false;
-  return (actor.use_kl_loss && actor.kl_loss_coef > 0) ||
-         (algorithm.use_kl_in_reward && algorithm.kl_ctrl.kl_coef > 0);
+  return !is_sft() && (has_kl_loss() || has_kl_in_reward());
 }
 
 std::filesystem::path Recipe::run_folder() const {

@@ -37,6 +37,11 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 
   [[nodiscard]] bool is_sft() const { return algorithm.name == "sft"; }
+  /// A KL term with a coefficient above 0 in the loss, in the reward.
+  [[nodiscard]] bool has_kl_loss() const { return actor.use_kl_loss && actor.kl_loss_coef > 0; }
+  [[nodiscard]] bool has_kl_in_reward() const {
+    return algorithm.use_kl_in_reward && algorithm.kl_ctrl.kl_coef > 0;
+  }
   /// Whether a reference policy is needed (a KL term with a coefficient above 0).
   [[nodiscard]] bool needs_reference() const;
   /// <output_dir>/<name>

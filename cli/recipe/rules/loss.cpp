@@ -28,8 +28,8 @@ void clip_range(const RuleContext& c) {
 
 void skipped_groups(const RuleContext& c) {
   const Recipe& r = c.recipe;
-  if (!r.algorithm.skip_zero_advantage_groups || r.is_sft()) return;
-  const bool kl = r.actor.use_kl_loss && r.actor.kl_loss_coef > 0;
+  if (!r.algorithm.skip_zero_advantage_groups.value_or(false) || r.is_sft()) return;
+  const bool kl = r.has_kl_loss();
   if (!kl && r.actor.entropy_coeff == 0) return;
   c.problems.add("algorithm.skip_zero_advantage_groups", "true",
                  std::string("would drop the ") + (kl ? "KL" : "entropy") + " term of the skipped groups",

@@ -60,6 +60,9 @@ void loss_fields(ActorSection& s, FieldVisitor& v) {
            .help = "the constant divisor of seq-mean-token-sum-norm"});
   v.field(&s.entropy_coeff,
           {.key = "entropy_coeff", .min = 0, .help = "weight of the entropy bonus; 0 = off"});
+  v.field(&s.calculate_entropy,
+          {.key = "calculate_entropy",
+           .help = "report actor/entropy; without it and an entropy bonus the entropy is not computed"});
   v.field(&s.use_kl_loss, {.key = "use_kl_loss", .help = "add the KL to the reference model to the loss"});
   v.field(&s.kl_loss_coef, {.key = "kl_loss_coef", .min = 0, .help = "its weight"});
   v.field(&s.kl_loss_type, {.key = "kl_loss_type",
@@ -70,6 +73,11 @@ void loss_fields(ActorSection& s, FieldVisitor& v) {
            .choices = {"reuse", "recompute", "verify"},
            .help = "take the rollout's log-probs as the old ones, recompute them, or recompute and "
                    "stop at any difference"});
+  v.field(&s.use_prefix_grouper,
+          {.key = "use_prefix_grouper",
+           .help = "compute the prompt of a group once for all its samples, forward and backward, in the "
+                   "actor and the reference; exact: log-probs are the same bits. The token budgets of "
+                   "micro-batches then count what is computed"});
 }
 
 }  // namespace

@@ -39,10 +39,12 @@ struct ActorSection {
   std::string loss_agg_mode = "token-mean";
   std::optional<double> loss_scale_factor;  ///< seq-mean-token-sum-norm only
   double entropy_coeff = 0.0;
+  bool calculate_entropy = true;
   bool use_kl_loss = false;
   double kl_loss_coef = 0.001;
   std::string kl_loss_type = "low_var_kl";
   std::string old_log_prob = "reuse";  ///< reuse | recompute | verify
+  bool use_prefix_grouper = true;      ///< also of the reference
   PolicyLossSection policy_loss;
   OptimSection optim;
   FsdpConfigSection fsdp_config;

@@ -33,8 +33,9 @@ void AlgorithmSection::fields(FieldVisitor& v) {
   v.field(
       &skip_zero_advantage_groups,
       {.key = "skip_zero_advantage_groups",
-       .help = "do not run groups whose rewards are all equal through the update; exact without KL loss and "
-               "entropy, so refused with them"});
+       .unset = "true without a KL loss and an entropy bonus",
+       .help = "run no backward for groups whose rewards are all equal, and their forward only for metrics "
+               "(see actor.calculate_entropy); exact, as only a KL loss or an entropy bonus needs them"});
   v.field(&use_kl_in_reward,
           {.key = "use_kl_in_reward",
            .help = "subtract kl_ctrl's coefficient times the KL from each token's reward"});

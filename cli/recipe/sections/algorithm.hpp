@@ -22,7 +22,7 @@ struct AlgorithmSection {
   bool norm_adv_by_std_in_grpo = true;
   int64_t advantage_ddof = 1;  ///< 1 = sample, 0 = population standard deviation
   double advantage_epsilon = 1e-6;
-  bool skip_zero_advantage_groups = false;
+  std::optional<bool> skip_zero_advantage_groups;  ///< always set after loading
   bool use_kl_in_reward = false;
   std::string kl_penalty = "kl";  ///< kl | k1 | abs | mse | k2 | low_var_kl | k3
   KlControlSection kl_ctrl;

@@ -9,7 +9,7 @@ struct FsdpConfigSection {
   std::string sharding = "full";  ///< full | grad_op | hybrid | none
   int64_t fsdp_size = -1;         ///< ranks of one shard group; -1 = all
   bool reshard_after_forward = true;
-  bool forward_prefetch = false;
+  bool forward_prefetch = true;
   bool param_offload = false;      ///< no-op on a CPU device
   bool optimizer_offload = false;  ///< no-op on a CPU device
 

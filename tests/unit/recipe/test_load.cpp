@@ -38,6 +38,12 @@ TEST_CASE("a small recipe resolves its derived values and paths") {
   CHECK(r.rollout.val_kwargs.max_new_tokens == 512);
   CHECK(r.ref.log_prob_max_token_len_per_gpu == r.actor.ppo_max_token_len_per_gpu);
   CHECK_FALSE(r.needs_reference());
+  // Savings that change no result are on.
+  CHECK(r.actor.use_prefix_grouper);
+  CHECK(r.actor.old_log_prob == "reuse");
+  CHECK(r.algorithm.skip_zero_advantage_groups == true);
+  CHECK(r.rollout.enable_prefix_caching);
+  CHECK(r.actor.fsdp_config.forward_prefetch);
 }
 
 TEST_CASE("a dump loads to the same recipe") {

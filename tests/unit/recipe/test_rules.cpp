@@ -91,6 +91,15 @@ TEST_CASE("loss keys agree") {
   CHECK(s.keys({"algorithm.skip_zero_advantage_groups=true", "actor.entropy_coeff=0.1"}) ==
         Keys{"algorithm.skip_zero_advantage_groups"});
   CHECK(s.keys({"algorithm.skip_zero_advantage_groups=true"}) == Keys{});
+  const auto skips = [&](const std::vector<std::string>& sets) {
+    return s.load(Sample::text(), sets).recipe.algorithm.skip_zero_advantage_groups;
+  };
+  CHECK(skips({}) == true);
+  CHECK(skips({"actor.use_kl_loss=true"}) == false);
+  CHECK(skips({"actor.use_kl_loss=true", "actor.kl_loss_coef=0"}) == true);
+  CHECK(skips({"actor.entropy_coeff=0.1"}) == false);
+  CHECK(skips({"algorithm.use_kl_in_reward=true"}) == true);
+  CHECK(skips({"algorithm.skip_zero_advantage_groups=false"}) == false);
   const std::vector<std::string> adaptive = {"algorithm.use_kl_in_reward=true", "algorithm.kl_ctrl.kl_coef=0",
                                              "algorithm.kl_ctrl.type=adaptive"};
   CHECK(s.keys(adaptive) == Keys{"algorithm.kl_ctrl.kl_coef"});
@@ -98,6 +107,21 @@ TEST_CASE("loss keys agree") {
   CHECK(has_note(s.load(Sample::text(), {adaptive[0], adaptive[1]}), "algorithm.use_kl_in_reward"));
   CHECK(has_note(s.load(Sample::text(), {"actor.use_kl_loss=true", "actor.kl_loss_coef=0"}),
                  "actor.use_kl_loss"));
+}
+
+TEST_CASE("a reference is there only for a KL term with a coefficient above 0") {
+  const Sample s;
+  const auto needed = [&](const std::vector<std::string>& sets) {
+    return s.load(Sample::text(), sets).recipe.needs_reference();
+  };
+  CHECK_FALSE(needed({}));
+  CHECK_FALSE(needed({"actor.kl_loss_coef=1"}));
+  CHECK(needed({"actor.use_kl_loss=true"}));
+  CHECK_FALSE(needed({"actor.use_kl_loss=true", "actor.kl_loss_coef=0"}));
+  CHECK(needed({"algorithm.use_kl_in_reward=true"}));
+  CHECK_FALSE(needed({"algorithm.use_kl_in_reward=true", "algorithm.kl_ctrl.kl_coef=0"}));
+  CHECK(needed({"actor.use_kl_loss=true", "actor.kl_loss_coef=0", "algorithm.use_kl_in_reward=true"}));
+  CHECK_FALSE(needed({"algorithm.name=sft", "actor.use_kl_loss=true"}));
 }
 
 TEST_CASE("the schedule fits the run") {

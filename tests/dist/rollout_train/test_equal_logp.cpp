@@ -76,17 +76,20 @@ struct Pair {
     return samples;
   }
 
-  // Loss tokens whose log-probs differ in any bit from the trainer's; `compared` counts them all.
+  // Loss tokens whose log-probs differ in any bit from the trainer's, with prompts shared and not; `compared`
+  // counts them all.
   size_t differences(const std::vector<Sample>& samples, double temperature, uint64_t micro_sequences,
                      uint64_t micro_tokens, size_t* compared) {
-    const PackedSamples packed = pack_samples(samples, temperature);
-    std::vector<float> logp(packed.num_tokens());
-    trainer->forward_logp(packed.batch(micro_sequences, micro_tokens), logp);
     size_t different = 0;
-    for (size_t t = 0; t < logp.size(); ++t) {
-      if (packed.mask[t] == 0) continue;
-      ++*compared;
-      different += std::memcmp(&logp[t], &packed.old_logp[t], sizeof(float)) != 0 ? 1 : 0;
+    for (const bool share : {true, false}) {
+      const PackedSamples packed = pack_samples(samples, temperature, share);
+      std::vector<float> logp(packed.num_tokens());
+      trainer->forward_logp(packed.batch(micro_sequences, micro_tokens), logp);
+      for (size_t t = 0; t < logp.size(); ++t) {
+        if (packed.mask[t] == 0) continue;
+        ++*compared;
+        different += std::memcmp(&logp[t], &packed.old_logp[t], sizeof(float)) != 0 ? 1 : 0;
+      }
     }
     return different;
   }
@@ -128,7 +131,7 @@ TEST_CASE("sampled log-probs equal forward_logp bit for bit, before and after up
           CHECK(pair.differences(samples, temperature, 0, 0, &compared) == 0);
           CHECK(pair.differences(samples, temperature, 3, 0, &compared) == 0);
           CHECK(pair.differences(samples, temperature, 0, 70, &compared) == 0);
-          CHECK(compared > 300);
+          CHECK(compared > 600);
           pair.learn(samples);
           // The trainer has moved on, the rollout has not: now they differ.
           CHECK(pair.differences(samples, temperature, 0, 0, &compared) > 0);
@@ -147,7 +150,7 @@ TEST_CASE("weights that were bf16 and the rollout asleep in between change nothi
     const std::vector<Sample> samples = pair.generate(4, 3, 1.0);
     size_t compared = 0;
     CHECK(pair.differences(samples, 1.0, 2, 0, &compared) == 0);
-    CHECK(compared > 100);
+    CHECK(compared > 200);
     pair.learn(samples);
     pair.rollout.sleep();
     CHECK(pair.rollout.state() == RolloutState::asleep);
@@ -198,4 +201,28 @@ TEST_CASE("T21: both sides resolve the rotary frequencies from one struct") {
     digests.insert(RotaryTable(memory, other, one.head_dim).digest());
   }
   CHECK(digests.size() > 8);
+}
+
+TEST_CASE("samples of a prompt are told to the trainer, through slices and selections") {
+  Pair pair(golden("qwen3"), 1, Json::object());
+  pair.rollout.update_weights(*pair.trainer, 1, 1 << 20);
+  const std::vector<Sample> samples = pair.generate(3, 2, 1.0);
+  const PackedSamples packed = pack_samples(samples, 1.0);
+  const auto length = [&](size_t s) { return static_cast<int32_t>(samples[s].prompt->tokens.size()); };
+  CHECK(packed.shared_prefix == std::vector<int32_t>{0, length(0), 0, length(1), 1, length(2), 1, length(3),
+                                                     2, length(4), 2, length(5)});
+  CHECK(slice(packed, 1, 3).shared_prefix == std::vector<int32_t>{0, length(1), 1, length(2)});
+  const std::vector<uint8_t> keep = {0, 0, 1, 1, 0, 1};
+  const PackedSamples kept = select(packed, keep);
+  CHECK(kept.shared_prefix == std::vector<int32_t>{1, length(2), 1, length(3), 2, length(5)});
+  CHECK(kept.uids == std::vector<uint64_t>{2, 2, 3});
+  CHECK(kept.cu_seqlens.back() == static_cast<int32_t>(kept.tokens.size()));
+  CHECK(pack_samples(samples, 1.0, false).shared_prefix.empty());
+  // It arrives: one that is wrong is refused.
+  std::vector<int32_t> wrong = packed.shared_prefix;
+  wrong[3] += 1;
+  PackedBatch batch = packed.batch(0, 0);
+  batch.shared_prefix = wrong;
+  std::vector<float> logp(packed.num_tokens());
+  CHECK_THROWS_WITH(pair.trainer->forward_logp(batch, logp), Catch::Contains("shared_prefix"));
 }

@@ -11,7 +11,9 @@ Json sharding_json(const FsdpConfigSection& section) {
   return {{"sharding", section.sharding},
           {"fsdp_size", section.fsdp_size},
           {"reshard_after_forward", section.reshard_after_forward},
-          {"forward_prefetch", section.forward_prefetch}};
+          {"forward_prefetch", section.forward_prefetch},
+          {"dtype", section.dtype},
+          {"pack_weights", section.pack_weights}};
 }
 
 }  // namespace

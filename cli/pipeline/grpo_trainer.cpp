@@ -59,7 +59,8 @@ GrpoTrainer::GrpoTrainer(const Recipe& recipe, Session& session)
     reference_ = make_train_engine(session_, recipe.actor.strategy, reference_config(recipe));
   session_.world().set_phase("load rollout");
   rollout_ = std::make_unique<RolloutStage>(
-      make_rollout_engine(session_, recipe.rollout.name, rollout_config(recipe)), codec_);
+      make_rollout_engine(session_, recipe.rollout.name, rollout_config(recipe)), codec_, session_.threads(),
+      recipe.rollout.dtype);
   updater_ = std::make_unique<ActorUpdate>(recipe_, session_, *actor_, sampler_.total_steps());
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/executor.hpp"
 #include "host/rollout_engine.hpp"
 #include "host/train_engine.hpp"
 #include "pipeline/sample.hpp"
@@ -27,12 +28,18 @@ struct GenerationPlan {
   uint64_t step = 0;
   std::function<bool()> stop;  ///< asked between engine steps; true = abort what is unfinished
   std::function<void(size_t finished, size_t total)> progress;
+  /// Of a prompt's response; the longest are begun first. Not given = 0 for all. No result depends on it.
+  std::function<int64_t(const Prompt&)> expected_length;
+  /// Told of every finished sample, decoded, with its index in the result, in order of finishing.
+  std::function<void(size_t index, const Sample&)> sample_done;
 };
 
 /// One engine of this rank. An operation that its state does not allow is an Error.
 class RolloutStage {
  public:
-  RolloutStage(std::unique_ptr<RolloutEngine> engine, const TextCodec& codec);
+  /// `threads`: for rounding weights when the engine's dtype is not "float32".
+  RolloutStage(std::unique_ptr<RolloutEngine> engine, const TextCodec& codec, Executor& threads,
+               const std::string& dtype);
 
   [[nodiscard]] RolloutState state() const { return state_; }
   [[nodiscard]] uint64_t version() const { return version_; }
@@ -47,10 +54,14 @@ class RolloutStage {
 
  private:
   void require(RolloutState wanted, const char* operation) const;
-  void submit_all(std::span<const RolloutRequest> requests, std::vector<Completion>& done);
+  class Collector;
+  void submit_all(std::span<const RolloutRequest> requests, Collector& collector);
+  Outcome poll(Collector& collector);
 
   std::unique_ptr<RolloutEngine> engine_;
   const TextCodec& codec_;
+  Executor& threads_;
+  bool narrow_;  // matrices are delivered in bfloat16
   RolloutState state_ = RolloutState::loaded;
   uint64_t version_ = 0;
 };

@@ -25,6 +25,11 @@ const std::vector<Key>& keys() {
       {"fsdp_size", "integer", -1, "ranks of one group when sharding is hybrid"},
       {"reshard_after_forward", "boolean", true, "drop gathered weights after a layer's forward"},
       {"forward_prefetch", "boolean", true, "start gathering the next layer before this one runs"},
+      {"dtype", "string", "float32",
+       "operands of the matrix products: float32, bfloat16_weights (weights rounded) or bfloat16 (both "
+       "rounded)"},
+      {"pack_weights", "boolean", true,
+       "keep weights packed for the products while they are in use; false: pack on the way (float32 only)"},
       {"gradient_checkpointing", "boolean", false, "keep only layer inputs, repeat the layer in backward"},
       {"beta1", "number", 0.9, "AdamW"},
       {"beta2", "number", 0.999, "AdamW"},
@@ -85,6 +90,13 @@ Config parse_config(std::string_view text) {
   config.forward_prefetch = hf::json_bool(json, "forward_prefetch", where, config.forward_prefetch);
   config.gradient_checkpointing =
       hf::json_bool(json, "gradient_checkpointing", where, config.gradient_checkpointing);
+  config.dtype = hf::json_string(json, "dtype", where, config.dtype);
+  if (!kernels::parse_precision(config.dtype))
+    fail_input({.what = "unknown dtype",
+                .where = "fsdp: dtype",
+                .value = config.dtype,
+                .fix = "use float32, bfloat16_weights or bfloat16"});
+  config.pack_weights = hf::json_bool(json, "pack_weights", where, config.pack_weights);
   config.beta1 = hf::json_number(json, "beta1", where, config.beta1, 0.0, 1.0);
   config.beta2 = hf::json_number(json, "beta2", where, config.beta2, 0.0, 1.0);
   config.eps = hf::json_number(json, "eps", where, config.eps, 0.0, 1.0);

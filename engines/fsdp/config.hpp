@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/hf/json_value.hpp"
+#include "core/kernels/cpu/precision.hpp"
 
 namespace verlc::fsdp {
 
@@ -25,8 +26,15 @@ struct Config {
   int64_t fsdp_size = -1;  ///< ranks of a hybrid group
   bool reshard_after_forward = true;
   bool forward_prefetch = true;
+  /// Operands of the matrix products; master weights, sums, gradients and moments are float32.
+  std::string dtype = "float32";
+  bool pack_weights = true;  ///< keep panels beside the weights in use: once per step without sharding
   bool gradient_checkpointing = false;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
+
+  [[nodiscard]] kernels::Precision precision() const { return *kernels::parse_precision(dtype); }
+  /// The narrow precisions have no other form.
+  [[nodiscard]] bool packs_weights() const { return pack_weights || kernels::is_narrow(precision()); }
 };
 
 /// Throws Error(input) naming the key and, for an unknown one, the nearest.

@@ -117,9 +117,12 @@ verlc_status load(verlc_train* train, verlc_string dir, uint32_t parts, verlc_er
 }
 
 std::string describe() {
-  return hf::Json{{"config", config_schema()}, {"devices", {"cpu"}},
-                  {"dtypes", {"float32"}},     {"architectures", supported_architectures()},
-                  {"deterministic", true},     {"concurrent", false},
+  return hf::Json{{"config", config_schema()},
+                  {"devices", {"cpu"}},
+                  {"dtypes", kernels::kPrecisionNames},
+                  {"architectures", supported_architectures()},
+                  {"deterministic", true},
+                  {"concurrent", false},
                   {"extra", {kSharedPrefix}}}
       .dump();
 }

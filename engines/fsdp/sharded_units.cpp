@@ -31,8 +31,16 @@ ShardedUnits::ShardedUnits(const Config& config, Model& model, EngineServices& s
       keep_whole_(config.sharding == Sharding::grad_op || !config.reshard_after_forward) {
   const Context context = services_.context();
   for (const Unit& unit : model_.units()) {
-    State state{
-        FlatUnit(unit, groups_.shard.size(), groups_.shard.rank()), {}, {}, {}, {}, {}, {}, {}, false};
+    State state{.flat = FlatUnit(unit, groups_.shard.size(), groups_.shard.rank()),
+                .param = {},
+                .grad = {},
+                .m = {},
+                .v = {},
+                .whole = {},
+                .whole_grad = {},
+                .panels = UnitPanels(config_.precision(), config_.packs_weights()),
+                .gather = {},
+                .gathering = false};
     const Shape shape = {state.flat.shard_size()};
     state.param = context.zeros(shape, Category::param);
     if (config_.trainable) {
@@ -84,6 +92,7 @@ void ShardedUnits::bind(size_t unit) {
     else
       parameter.var.set_value(value);
   }
+  state.panels.bind_forward(services_.context(), model_.units()[unit], lookup_table(model_));
 }
 
 void ShardedUnits::acquire(Tape& tape, size_t unit) {
@@ -103,6 +112,7 @@ void ShardedUnits::begin_backward(size_t unit) {
   bind(unit);
   if (!config_.gradient_checkpointing) prefetch_after(unit, true);
   State& state = units_[unit];
+  state.panels.bind_backward(services_.context(), model_.units()[unit], lookup_table(model_));
   // Without sharding the gradient of the whole unit is the shard's own, summed in place.
   state.whole_grad =
       sharded() ? services_.context().zeros({state.flat.padded_size()}, Category::grad) : state.grad;
@@ -145,7 +155,14 @@ void ShardedUnits::reduce_over_replicas() {
 }
 
 void ShardedUnits::weights_changed() {
-  for (size_t unit = 0; unit < units_.size(); ++unit) drop(unit);
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    drop(unit);
+    drop_panels(unit);
+  }
+}
+
+void ShardedUnits::drop_panels(size_t unit) {
+  units_[unit].panels.drop(model_.units()[unit]);
 }
 
 void ShardedUnits::zero_grad() {
@@ -162,6 +179,7 @@ void ShardedUnits::drop(size_t unit) {
   State& state = units_[unit];
   if (state.gathering) ensure_whole(unit);
   state.whole = Tensor();
+  if (sharded()) drop_panels(unit);
   for (Parameter& parameter : model_.units()[unit].parameters)
     if (parameter.var.defined()) parameter.var.set_value(Tensor());
 }

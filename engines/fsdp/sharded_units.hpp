@@ -9,6 +9,7 @@
 #include "core/services/engine_services.hpp"
 #include "fsdp/config.hpp"
 #include "fsdp/flat_unit.hpp"
+#include "fsdp/unit_panels.hpp"
 
 namespace verlc::fsdp {
 
@@ -60,6 +61,7 @@ class ShardedUnits final : public UnitSource {
     Tensor param, grad, m, v;  // shards
     Tensor whole;              // gathered weights, while in use
     Tensor whole_grad;         // gradients of the whole unit, during its backward
+    UnitPanels panels;         // as long as the whole weights; without sharding until they change
     plugin::PendingRequest gather;
     bool gathering = false;
   };
@@ -74,6 +76,7 @@ class ShardedUnits final : public UnitSource {
   void ensure_whole(size_t unit);
   void prefetch_after(size_t unit, bool backward);
   void bind(size_t unit);
+  void drop_panels(size_t unit);
   void begin_backward(size_t unit);
   void end_backward(size_t unit);
   void finish_reduction();

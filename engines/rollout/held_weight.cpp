@@ -40,6 +40,11 @@ int64_t row_offset(const SourceTensor& source, const Shape& shape, int64_t row) 
 void copy_rows(const Context& context, const SourceTensor& source, const Shape& shape, int64_t begin,
                int64_t end, float* out) {
   const int64_t columns = inner_size(shape);
+  if (source.dtype == DType::bf16 && source.strides.empty()) {
+    kernels::widen_bf16(context.threads, static_cast<const uint16_t*>(source.data) + begin * columns, out,
+                        static_cast<size_t>((end - begin) * columns));
+    return;
+  }
   const int64_t step = source.strides.empty() ? 1 : source.strides.back();
   context.threads.for_each(static_cast<int>(end - begin), [&](int i) {
     const int64_t offset = row_offset(source, shape, begin + i);

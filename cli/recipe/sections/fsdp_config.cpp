@@ -14,6 +14,18 @@ void FsdpConfigSection::fields(FieldVisitor& v) {
            .help = "free a block's gathered parameters between forward and backward"});
   v.field(&forward_prefetch,
           {.key = "forward_prefetch", .help = "gather the next block's parameters while this one computes"});
+  v.field(
+      &dtype,
+      {.key = "dtype",
+       .choices = {"float32", "bfloat16_weights", "bfloat16"},
+       .help =
+           "operands of the matrix products: float32, weights rounded to bfloat16, or both rounded; master "
+           "weights, sums and moments are float32"});
+  v.field(
+      &pack_weights,
+      {.key = "pack_weights",
+       .help =
+           "keep weights packed for the products while in use: faster, for the memory of two more copies"});
   v.field(&param_offload, {.key = "param_offload",
                            .help = "keep parameters in CPU memory between steps; no effect on a CPU device"});
   v.field(&optimizer_offload,

@@ -26,10 +26,10 @@ void sampling_fields(RolloutSection& s, FieldVisitor& v) {
 }
 
 void engine_fields(RolloutSection& s, FieldVisitor& v) {
-  v.field(&s.dtype, {.key = "dtype",
-                     .choices = {"float32"},
-                     .choice_reason = "rollout and training share one arithmetic, which is float32",
-                     .help = "precision of weights and cache"});
+  v.field(&s.dtype,
+          {.key = "dtype",
+           .choices = {"float32", "bfloat16_weights", "bfloat16"},
+           .help = "operands of the matrix products, as actor.fsdp_config.dtype; the cache is float32"});
   v.field(&s.block_size,
           {.key = "block_size", .min = 16, .max = 4096, .multiple_of = 16, .help = "tokens of a cache page"});
   v.field(&s.max_num_seqs,

@@ -42,7 +42,7 @@ std::vector<Var> forward_logprob(const Model& model, const ForwardContext& conte
                                  const LogprobRows& rows, bool with_entropy) {
   const Var chosen = context.tape.run(std::make_unique<ops::GatherRows>(rows.rows), {hidden});
   return context.tape.apply(std::make_unique<ops::VocabLogprob>(rows.targets, rows.inv_temperature,
-                                                                with_entropy, model.head().packed),
+                                                                with_entropy, &model.head().packed),
                             {chosen, model.head().var});
 }
 

@@ -52,7 +52,8 @@ int64_t Model::num_parameters() const {
 }
 
 Var Model::embed(const ForwardContext& context, const Tensor& ids) const {
-  return context.tape.run(std::make_unique<ops::Embedding>(ids), {embedding_->var});
+  return context.tape.run(std::make_unique<ops::Embedding>(ids, embedding_->packed.forward.precision),
+                          {embedding_->var});
 }
 
 Var Model::layer(const ForwardContext& context, int64_t layer, const Var& x) const {

@@ -10,7 +10,7 @@ Var apply_linear(const ForwardContext& context, const Var& x, const Parameter& w
                  const Parameter* bias) {
   std::vector<Var> in = {x, weight.var};
   if (bias != nullptr) in.push_back(bias->var);
-  return context.tape.run(std::make_unique<ops::Linear>(weight.packed), std::move(in));
+  return context.tape.run(std::make_unique<ops::Linear>(&weight.packed), std::move(in));
 }
 
 Var apply_norm(const ForwardContext& context, const Var& x, const Parameter& weight, float eps) {

@@ -9,6 +9,8 @@ std::vector<Tensor> Embedding::forward(const Context& context, std::span<const T
   const Tensor& table = in[0];
   Tensor y = context.empty({ids_.size(), table.dim(1)});
   kernels::embedding_forward(context.threads, table.f32(), ids_.i32(), ids_.size(), table.dim(1), y.f32());
+  if (kernels::is_narrow(precision_))
+    kernels::round_to_bf16(context.threads, y.f32(), static_cast<size_t>(y.size()));
   return {y};
 }
 

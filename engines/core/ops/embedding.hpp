@@ -1,6 +1,7 @@
 // Rows of a table by token id.
 #pragma once
 
+#include "core/kernels/cpu/precision.hpp"
 #include "core/ops/op.hpp"
 
 namespace verlc::ops {
@@ -8,7 +9,9 @@ namespace verlc::ops {
 /// in: table [V, H]. ids: int32 [T], each in [0, V). out: [T, H].
 class Embedding final : public Op {
  public:
-  explicit Embedding(Tensor ids) : ids_(std::move(ids)) {}
+  /// The narrow precisions round what is looked up to bfloat16.
+  explicit Embedding(Tensor ids, kernels::Precision precision = kernels::Precision::f32)
+      : ids_(std::move(ids)), precision_(precision) {}
   [[nodiscard]] std::string name() const override { return "embedding"; }
   std::vector<Tensor> forward(const Context& context, std::span<const Tensor> in) override;
   void backward(const Context& context, std::span<const Tensor> in, std::span<const Tensor> out,
@@ -16,6 +19,7 @@ class Embedding final : public Op {
 
  private:
   Tensor ids_;
+  kernels::Precision precision_;
 };
 
 }  // namespace verlc::ops

@@ -23,8 +23,9 @@ std::vector<Tensor> Linear::forward(const Context& context, std::span<const Tens
   const float* bias = in.size() > 2 ? in[2].f32() : nullptr;
   Tensor y = context.empty(with_last(x.shape(), n));
   if (rows == 0) return {y};
-  if (packed_.forward.panels != nullptr) {
-    multiply_packed(context, x, packed_.forward, bias, y, rows, n, k);
+  const kernels::PackedMatrix panels = panels_of(packed_).forward;
+  if (panels.panels != nullptr) {
+    multiply_packed(context, x, panels, bias, y, rows, n, k);
   } else {
     const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(context.threads.threads()));
     kernels::gemm_nt(context.threads, x.f32(), w.f32(), bias, y.f32(), rows, n, k, false, scratch.f32());
@@ -39,10 +40,11 @@ void Linear::backward(const Context& context, std::span<const Tensor> in, std::s
   // A rank without tokens still passes an (empty) gradient on, so that every hook of the walk is reached.
   if (rows == 0) return d_in[0].give(context, context.empty(x.shape()));
   const int threads = context.threads.threads();
+  const PackedWeight packed = panels_of(packed_);
   if (d_in[0].wanted()) {
     Tensor dx = context.empty(x.shape());
-    if (packed_.backward.panels != nullptr) {
-      multiply_packed(context, dy, packed_.backward, nullptr, dx, rows, k, n);
+    if (packed.backward.panels != nullptr) {
+      multiply_packed(context, dy, packed.backward, nullptr, dx, rows, k, n);
     } else {
       const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads));
       kernels::gemm_nn(context.threads, dy.f32(), w.f32(), dx.f32(), rows, n, k, false, scratch.f32());
@@ -51,7 +53,7 @@ void Linear::backward(const Context& context, std::span<const Tensor> in, std::s
   }
   if (d_in[1].wanted()) {
     const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads));
-    kernels::gemm_tn(context.threads, packed_.forward.precision, dy.f32(), x.f32(),
+    kernels::gemm_tn(context.threads, packed.forward.precision, dy.f32(), x.f32(),
                      d_in[1].sum(context, w.shape()).f32(), rows, n, k, true, scratch.f32());
   }
   if (d_in.size() > 2 && d_in[2].wanted())

@@ -6,11 +6,17 @@
 
 namespace verlc {
 
-/// The panels of a weight [N, K] that the engine keeps; without panels the rows are used, in float32.
+/// The panels of a weight [N, K] that the engine keeps; without panels the rows are used, in float32. The
+/// precision stands in `forward` also for a table that is only looked up and has no panels.
 struct PackedWeight {
   kernels::PackedMatrix forward;   ///< of kernels::pack_weight: y = x w^T
   kernels::PackedMatrix backward;  ///< of kernels::pack_weight_transposed: dx = dy w
 };
+
+/// What `packed` points to, or no panels.
+inline PackedWeight panels_of(const PackedWeight* packed) {
+  return packed == nullptr ? PackedWeight{} : *packed;
+}
 
 namespace ops {
 
@@ -18,14 +24,15 @@ namespace ops {
 /// products are those of the panels' precision; dw with precision bf16 rounds x and dy.
 class Linear final : public Op {
  public:
-  explicit Linear(PackedWeight packed = {}) : packed_(packed) {}
+  /// packed: null = none; read at each call, so that panels may come and go between forward and backward.
+  explicit Linear(const PackedWeight* packed = nullptr) : packed_(packed) {}
   [[nodiscard]] std::string name() const override { return "linear"; }
   std::vector<Tensor> forward(const Context& context, std::span<const Tensor> in) override;
   void backward(const Context& context, std::span<const Tensor> in, std::span<const Tensor> out,
                 std::span<const Tensor> d_out, std::span<const GradSlot> d_in) override;
 
  private:
-  PackedWeight packed_;
+  const PackedWeight* packed_;
 };
 
 }  // namespace ops

@@ -11,17 +11,18 @@ std::vector<Tensor> VocabLogprob::forward(const Context& context, std::span<cons
   const int64_t rows = in[0].dim(0), hidden = in[0].dim(1), vocab = in[1].dim(0);
   check(rows == static_cast<int64_t>(targets_.size()) && targets_.size() == inv_temperature_.size(),
         "vocab_logprob: one target and one temperature per row");
+  const PackedWeight packed = panels_of(packed_);
   Tensor logp = context.empty({rows}), entropy;
   lse_ = context.empty({rows});
   if (with_entropy_) entropy = context.empty({rows});
   if (rows > 0) {
     const Tensor scratch =
         Tensor::empty(context.memory,
-                      {static_cast<int64_t>(kernels::vocab_scratch_floats(
-                          context.threads.threads(), rows, hidden, packed_.forward.precision))},
+                      {static_cast<int64_t>(kernels::vocab_scratch_floats(context.threads.threads(), rows,
+                                                                          hidden, packed.forward.precision))},
                       DType::f32, Category::logits);
     kernels::vocab_logprob_forward(context.threads, in[0].f32(),
-                                   {in[1].f32(), packed_.forward, packed_.backward}, targets_.data(),
+                                   {in[1].f32(), packed.forward, packed.backward}, targets_.data(),
                                    inv_temperature_.data(), rows, hidden, vocab, logp.f32(),
                                    with_entropy_ ? entropy.f32() : nullptr, lse_.f32(), scratch.f32());
   }
@@ -33,16 +34,17 @@ void VocabLogprob::backward(const Context& context, std::span<const Tensor> in, 
   const int64_t rows = in[0].dim(0), hidden = in[0].dim(1), vocab = in[1].dim(0);
   if (rows == 0) return d_in[0].give(context, context.empty(in[0].shape()));
   const Tensor d_logp = d_out[0].defined() ? d_out[0] : context.zeros({rows}, Category::work);
+  const PackedWeight packed = panels_of(packed_);
   const bool use_entropy = d_out.size() > 1 && d_out[1].defined();
   const Tensor scratch =
       Tensor::empty(context.memory,
                     {static_cast<int64_t>(kernels::vocab_scratch_floats(context.threads.threads(), rows,
-                                                                        hidden, packed_.forward.precision))},
+                                                                        hidden, packed.forward.precision))},
                     DType::f32, Category::logits);
   Tensor dh = context.empty(in[0].shape());
   float* d_head = d_in[1].wanted() ? d_in[1].sum(context, in[1].shape()).f32() : nullptr;
   kernels::vocab_logprob_backward(
-      context.threads, in[0].f32(), {in[1].f32(), packed_.forward, packed_.backward}, targets_.data(),
+      context.threads, in[0].f32(), {in[1].f32(), packed.forward, packed.backward}, targets_.data(),
       inv_temperature_.data(), use_entropy ? out[1].f32() : nullptr, lse_.f32(), d_logp.f32(),
       use_entropy ? d_out[1].f32() : nullptr, rows, hidden, vocab, dh.f32(), d_head, scratch.f32());
   d_in[0].give(context, std::move(dh));

@@ -12,7 +12,7 @@ namespace verlc::ops {
 class VocabLogprob final : public Op {
  public:
   VocabLogprob(std::vector<int32_t> targets, std::vector<float> inv_temperature, bool with_entropy,
-               PackedWeight packed = {})
+               const PackedWeight* packed = nullptr)
       : targets_(std::move(targets)),
         inv_temperature_(std::move(inv_temperature)),
         with_entropy_(with_entropy),
@@ -27,7 +27,7 @@ class VocabLogprob final : public Op {
   std::vector<int32_t> targets_;
   std::vector<float> inv_temperature_;
   bool with_entropy_;
-  PackedWeight packed_;
+  const PackedWeight* packed_;
   Tensor lse_;  // [R]
 };
 

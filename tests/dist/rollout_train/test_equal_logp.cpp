@@ -2,12 +2,15 @@
 // through their C tables, with the weights sent by the pipeline's own update.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/rng.hpp"
 #include "core/base/weights_digest.hpp"
+#include "core/kernels/cpu/target.hpp"
 #include "core/memory/heap_allocator.hpp"
 #include "core/models/model_config.hpp"
 #include "core/nn/rotary_table.hpp"
@@ -41,17 +44,28 @@ struct Pair {
   RolloutStage rollout;
   int64_t vocab;
 
-  Pair(const std::string& model, int threads, const Json& change, const std::string& init = "random")
+  Pair(const std::string& model, int threads, const Json& change, const std::string& init = "random",
+       const std::string& dtype = "float32", bool pack_weights = true)
       : session(with_threads(threads)),
         codec((kSource / "recipes/models/arith-tiny").string(),
               (kSource / "recipes/models/arith-tiny").string(), false, {}, {}),
-        trainer(
-            make_train_engine(session, "fsdp", Json{{"model", model}, {"init", init}, {"seed", 3}}.dump())),
-        rollout(make_rollout_engine(session, "rollout", config(model, change).dump()), codec),
+        trainer(make_train_engine(session, "fsdp",
+                                  Json{{"model", model},
+                                       {"init", init},
+                                       {"seed", 3},
+                                       {"dtype", dtype},
+                                       {"pack_weights", pack_weights}}
+                                      .dump())),
+        rollout(make_rollout_engine(session, "rollout", config(model, change, dtype).dump()), codec,
+                session.threads(), dtype),
         vocab(read_model_config(model).vocab) {}
 
-  static Json config(const std::string& model, const Json& change) {
-    Json config = {{"model", model}, {"load_format", "none"}, {"max_num_seqs", 32}, {"max_model_len", 64}};
+  static Json config(const std::string& model, const Json& change, const std::string& dtype) {
+    Json config = {{"model", model},
+                   {"load_format", "none"},
+                   {"max_num_seqs", 32},
+                   {"max_model_len", 64},
+                   {"dtype", dtype}};
     config.update(change);
     return config;
   }
@@ -140,6 +154,53 @@ TEST_CASE("sampled log-probs equal forward_logp bit for bit, before and after up
         if (expected.empty()) expected = tokens;
         CHECK(tokens == expected);
       }
+  }
+}
+
+// ctest runs this case on every CPU target, through VERLC_CPU_TARGET: the engines read it each for itself.
+TEST_CASE("every dtype keeps rollout and trainer equal bit for bit", "[dtype]") {
+  const std::vector<std::string> targets = kernels::cpu_targets();
+  if (const char* wanted = std::getenv("VERLC_CPU_TARGET");
+      wanted != nullptr && std::find(targets.begin(), targets.end(), wanted) == targets.end()) {
+    WARN("skipped: this CPU does not run the target " << wanted);
+    return;
+  }
+  std::vector<std::vector<float>> first_logp;
+  for (const std::string dtype : {"float32", "bfloat16_weights", "bfloat16"}) {
+    for (const std::string name : {"llama_llama3", "qwen2"}) {
+      for (const int threads : {1, 2}) {
+        CAPTURE(dtype, name, threads);
+        Pair pair(golden(name), threads, {{"max_num_batched_tokens", 9}, {"max_num_seqs", 5}}, "random",
+                  dtype);
+        for (uint64_t version = 1; version <= 2; ++version) {
+          pair.rollout.update_weights(*pair.trainer, version, 1 << 16);
+          const std::vector<Sample> samples = pair.generate(5, 3, 1.0);
+          size_t compared = 0;
+          CHECK(pair.differences(samples, 1.0, 3, 0, &compared) == 0);
+          CHECK(pair.differences(samples, 1.0, 0, 70, &compared) == 0);
+          CHECK(compared > 300);
+          if (version == 1 && threads == 1) first_logp.push_back(samples.front().logp);
+          pair.learn(samples);
+        }
+      }
+    }
+  }
+  // The dtypes do differ from each other.
+  CHECK(first_logp[0] != first_logp[2]);
+  CHECK(first_logp[2] != first_logp[4]);
+}
+
+TEST_CASE("packed weights change no bit of log-probs or of a step") {
+  Pair packed(golden("qwen3"), 2, Json::object(), "random", "float32", true);
+  Pair plain(golden("qwen3"), 2, Json::object(), "random", "float32", false);
+  for (uint64_t version = 1; version <= 3; ++version) {
+    CHECK(packed.rollout.update_weights(*packed.trainer, version, 1 << 20) ==
+          plain.rollout.update_weights(*plain.trainer, version, 1 << 20));
+    const std::vector<Sample> samples = packed.generate(4, 3, 1.0);
+    size_t compared = 0;
+    CHECK(plain.differences(samples, 1.0, 0, 0, &compared) == 0);
+    packed.learn(samples);
+    plain.learn(samples);
   }
 }
 

@@ -26,6 +26,10 @@ HWY_ATTR void widen_range(const uint16_t* x, float* y, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] = widen_one(x[i]);
 }
 
+HWY_ATTR void round_range(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) x[i] = widen_one(narrow_one(x[i]));
+}
+
 HWY_ATTR void narrow_range(const float* x, uint16_t* y, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] = narrow_one(x[i]);
 }
@@ -120,6 +124,7 @@ HWY_EXPORT(add_range);
 HWY_EXPORT(scale_range);
 HWY_EXPORT(widen_range);
 HWY_EXPORT(narrow_range);
+HWY_EXPORT(round_range);
 HWY_EXPORT(swiglu_range);
 HWY_EXPORT(swiglu_backward_range);
 HWY_EXPORT(column_sums);
@@ -196,6 +201,10 @@ double sum_of_squares(Executor& threads, const float* x, size_t n) {
 
 void widen_bf16(Executor& threads, const uint16_t* x, float* y, size_t n) {
   over(threads, n, [&](size_t i, size_t count) { HWY_DYNAMIC_DISPATCH(widen_range)(x + i, y + i, count); });
+}
+
+void round_to_bf16(Executor& threads, float* x, size_t n) {
+  over(threads, n, [&](size_t i, size_t count) { HWY_DYNAMIC_DISPATCH(round_range)(x + i, count); });
 }
 
 void narrow_bf16(Executor& threads, const float* x, uint16_t* y, size_t n) {

@@ -38,6 +38,8 @@ double sum_of_squares(Executor& threads, const float* x, size_t n);
 /// bfloat16 is the upper half of a float32; narrowing rounds to nearest even, NaN stays NaN.
 void widen_bf16(Executor& threads, const uint16_t* x, float* y, size_t n);
 void narrow_bf16(Executor& threads, const float* x, uint16_t* y, size_t n);
+/// x rounded to bfloat16 in place.
+void round_to_bf16(Executor& threads, float* x, size_t n);
 
 /// AdamW (Loshchilov and Hutter 2019) on n float32 parameters, decoupled weight decay as torch.optim.AdamW:
 /// `step` counts from 1; gradients are multiplied by grad_scale first (clipping).

@@ -16,7 +16,9 @@ namespace {
 /// Pairs of one chain: 128 steps of k.
 constexpr int64_t kSegmentPairs = 64;
 constexpr int kVectors = 3;
-constexpr ptrdiff_t kAhead = 384;
+/// Words ahead of their use at which a panel comes to the first- and the second-level cache.
+constexpr ptrdiff_t kNear = 384;
+constexpr ptrdiff_t kFar = 4096;
 
 VERLC_DOT_TARGET inline __m512bh as_pairs(__m512i words) {
   return reinterpret_cast<__m512bh>(words);
@@ -44,7 +46,8 @@ VERLC_DOT_TARGET __attribute__((noinline)) void dot_tile(LeftPairs a, const uint
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         bv[v] = as_pairs(_mm512_loadu_si512(b + v * 16));
-        _mm_prefetch(b + v * 16 + kAhead, _MM_HINT_T0);
+        _mm_prefetch(b + v * 16 + kNear, _MM_HINT_T0);
+        _mm_prefetch(b + v * 16 + kFar, _MM_HINT_T1);
       }
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {

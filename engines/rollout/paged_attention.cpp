@@ -1,6 +1,19 @@
 #include "rollout/paged_attention.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace verlc::rollout {
+namespace {
+
+/// Leading pages that both items' tables name.
+int64_t shared_pages(const StepItem& a, const StepItem& b) {
+  const auto &left = a.sequence->table.pages(), &right = b.sequence->table.pages();
+  const auto ends = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  return ends.first - left.begin();
+}
+
+}  // namespace
 
 PagedAttention::PagedAttention(const KvCache& cache, const std::vector<StepItem>& items)
     : cache_(cache), items_(items) {
@@ -15,6 +28,16 @@ PagedAttention::PagedAttention(const KvCache& cache, const std::vector<StepItem>
   k_pages_.resize(pages);
   v_pages_.resize(pages);
   sequences_.resize(items.size());
+  // Sequences that share pages stand next to each other, so that the kernel reads those pages once.
+  order_.resize(items.size());
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  const auto first = [&](size_t i) {
+    const auto table = items[i].sequence->table.pages();
+    return table.empty() ? int32_t{-1} : table.front();
+  };
+  std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return first(a) < first(b); });
+  for (size_t i = 1; i < order_.size(); ++i)
+    sequences_[i].shared = cache.page_size() * shared_pages(items[order_[i - 1]], items[order_[i]]);
 }
 
 void PagedAttention::point_at(int64_t layer) {
@@ -50,8 +73,9 @@ Var PagedAttention::attend(Tape& tape, int64_t layer, const kernels::AttentionSh
   write(context.threads, shape, k.value().f32(), v.value().f32());
   Tensor out = context.empty(q.value().shape());
   const int64_t width = shape.num_heads * shape.head_dim;
-  for (size_t i = 0; i < items_.size(); ++i) {
-    kernels::AttentionSequence& sequence = sequences_[i];
+  for (size_t s = 0; s < order_.size(); ++s) {
+    const size_t i = order_[s];
+    kernels::AttentionSequence& sequence = sequences_[s];
     sequence.q = q.value().f32() + first_row_[i] * width;
     sequence.out = out.f32() + first_row_[i] * width;
     sequence.num_queries = items_[i].num_tokens;

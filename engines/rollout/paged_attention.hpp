@@ -25,6 +25,7 @@ class PagedAttention final : public AttentionBackend {
   std::vector<int64_t> first_row_;  ///< of each item
   std::vector<size_t> first_page_;  ///< of each item in the two lists below
   std::vector<float*> k_pages_, v_pages_;
+  std::vector<size_t> order_;  ///< item of each sequence below
   std::vector<kernels::AttentionSequence> sequences_;
 };
 

@@ -47,6 +47,9 @@ struct AttentionSequence {
   int64_t num_queries = 0;
   int64_t first_position = 0;
   KvPages pages;
+  /// Leading positions whose pages are also those of the sequence before it in the call: with one query each,
+  /// such sequences read them together. It changes the speed only; 0 is always right.
+  int64_t shared = 0;
 };
 
 /// Writes k, v [count, num_kv_heads, head_dim] to positions first_position ... of the pages.

@@ -98,7 +98,7 @@ struct RowBlock {
   alignas(64) float dq[kBlockFloats];
   alignas(64) float p[kBackwardRows * kKeyBlock];
   alignas(64) float ds[kBackwardRows * kKeyBlock];
-  float lse[kBackwardRows];
+  float lse[kBackwardRows];  ///< times log2(e)
   float dot[kBackwardRows];
   int64_t first, count;  ///< rows from the segment's first token
   int64_t position;      ///< of the segment's first token in its sequence
@@ -125,12 +125,11 @@ HWY_ATTR void load_rows(const BackwardCall& call, const BackwardPart& part, RowB
     int64_t query = 0;
     int64_t head = 0;
     const int64_t from = row_offset(call, part, block.first + r, &query, &head);
-    for (int64_t i = 0; i < shape.head_dim; ++i) {
-      block.q[r * width + i] = call.q[from + i] * shape.scale;
-      block.dout[r * width + i] = call.dout[from + i];
-    }
+    scale_row(call.q + from, shape.scale, shape.head_dim, block.q + r * width);
+    std::memcpy(block.dout + r * width, call.dout + from,
+                static_cast<size_t>(shape.head_dim) * sizeof(float));
     block.dot[r] = row_dot(call.out + from, call.dout + from, nullptr, shape.head_dim);
-    block.lse[r] = call.lse[query * shape.num_heads + head];
+    block.lse[r] = call.lse[query * shape.num_heads + head] * kLog2E;
   }
 }
 
@@ -139,20 +138,20 @@ HWY_ATTR void store_rows(const BackwardCall& call, const BackwardPart& part, con
     int64_t query = 0;
     int64_t head = 0;
     float* dq = call.dq + row_offset(call, part, block.first + r, &query, &head);
-    for (int64_t i = 0; i < call.shape.head_dim; ++i)
-      dq[i] = block.dq[r * call.plan.width + i] * call.shape.scale;
+    scale_row(block.dq + r * call.plan.width, call.shape.scale, call.shape.head_dim, dq);
   }
 }
 
-/// p = exp(s - lse) where visible, else 0; ds = p (dp - dot), over the first `keys` keys. s and dp come in p
-/// and ds.
+/// p = 2^(s log2(e) - lse) where visible, else 0; ds = p (dp - dot), over the first `keys` keys. s and dp
+/// come in p and ds.
 HWY_INLINE void row_gradient(float* p, float* ds, float lse, float dot, KeyRange range, int64_t keys) {
   const FloatTag d;
-  const FloatVec top = hn::Set(d, lse);
+  const FloatVec log2e = hn::Set(d, kLog2E);
+  const FloatVec top = hn::Set(d, -lse);
   const FloatVec center = hn::Set(d, dot);
   const bool whole = range.begin <= 0 && range.end >= keys;
   for (int64_t j = 0; j < keys; j += kLanes) {
-    FloatVec e = exp_softmax(d, hn::Sub(hn::Load(d, p + j), top));
+    FloatVec e = exp2_softmax(d, hn::MulAdd(hn::Load(d, p + j), log2e, top));
     FloatVec slope = hn::Mul(e, hn::Sub(hn::Load(d, ds + j), center));
     if (!whole) {
       const FloatVec index = hn::Iota(d, static_cast<float>(j));
@@ -186,6 +185,22 @@ HWY_INLINE SpanViews span_views(const BackwardCall& call, const BackwardPart& pa
   return views;
 }
 
+/// out[r][j] = a[r] . keys[j] for `keys` adjacent keys in lane groups. Keys stay in the first cache while all
+/// rows pass.
+HWY_ATTR void block_scores(const float* a, int64_t count, int64_t width, const float* lanes, int64_t dim,
+                           int64_t keys, float* out) {
+  constexpr int64_t kStepKeys = kAttentionGroups * kKeyGroup;
+  for (int64_t j = 0; j < keys; j += kStepKeys) {
+    const float* groups[kAttentionGroups];
+    const auto num_groups = static_cast<int>(std::min(kStepKeys, keys - j) / kKeyGroup);
+    for (int g = 0; g < num_groups; ++g) groups[g] = lanes + (j + g * kKeyGroup) * dim;
+    for (int64_t r = 0; r < count; r += kAttentionRows) {
+      const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, count - r));
+      rows_times_keys(rows, num_groups, a + r * width, width, groups, dim, out + r * kKeyBlock + j);
+    }
+  }
+}
+
 /// A block of rows against `keys` keys from key `start` of the span's segment.
 HWY_ATTR void backward_pair(const BackwardCall& call, const SpanViews& views, RowBlock& block, int64_t start,
                             int64_t keys) {
@@ -196,20 +211,18 @@ HWY_ATTR void backward_pair(const BackwardCall& call, const SpanViews& views, Ro
   const int64_t before = views.span.position + start;
   const float* kt = views.packed.kt + start * dim;
   const float* vt = views.packed.vt + start * dim;
+  block_scores(block.q, block.count, width, kt, dim, keys, block.p);
+  block_scores(block.dout, block.count, width, vt, dim, keys, block.ds);
+  for (int64_t r = 0; r < block.count; ++r) {
+    KeyRange range = visible_keys(shape, block.position + (block.first + r) / group);
+    // Padding behind the segment's last key is visible to nobody.
+    range = {range.begin - before, std::min(range.end - before, views.span.end - start)};
+    row_gradient(block.p + r * kKeyBlock, block.ds + r * kKeyBlock, block.lse[r], block.dot[r], range, keys);
+  }
   for (int64_t r = 0; r < block.count; r += kAttentionRows) {
     const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, block.count - r));
-    float* p = block.p + r * kKeyBlock;
-    float* ds = block.ds + r * kKeyBlock;
-    rows_times_keys(rows, block.q + r * width, width, kt, dim, keys / kKeyGroup, p);
-    rows_times_keys(rows, block.dout + r * width, width, vt, dim, keys / kKeyGroup, ds);
-    for (int i = 0; i < rows; ++i) {
-      KeyRange range = visible_keys(shape, block.position + (block.first + r + i) / group);
-      // Padding behind the segment's last key is visible to nobody.
-      range = {range.begin - before, std::min(range.end - before, views.span.end - start)};
-      row_gradient(p + i * kKeyBlock, ds + i * kKeyBlock, block.lse[r + i], block.dot[r + i], range, keys);
-    }
-    rows_times_rows(rows, TileA{ds, kKeyBlock, 1}, views.packed.k + start * width, width, keys, width,
-                    block.dq + r * width, width);
+    rows_times_rows(rows, TileA{block.ds + r * kKeyBlock, kKeyBlock, 1}, views.packed.k + start * width,
+                    width, keys, width, block.dq + r * width, width);
   }
   for (int64_t j = 0; j < keys; j += kAttentionRows) {
     const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, keys - j));

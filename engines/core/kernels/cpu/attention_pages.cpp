@@ -5,6 +5,9 @@
 namespace verlc::kernels {
 namespace {
 
+/// Tokens that one task writes.
+constexpr int64_t kChunkTokens = 256;
+
 constexpr int64_t pages_for(int64_t positions, int64_t page_size) {
   return (positions + page_size - 1) / page_size;
 }
@@ -38,19 +41,18 @@ PackedPages::PackedPages(const AttentionShape& shape, const PackedLayout& layout
   v_pages_.resize(offsets_.size());
 }
 
-void PackedPages::write_segment(size_t s, const float* k, const float* v) {
+void PackedPages::write_tokens(size_t s, int64_t first, int64_t count, const float* k, const float* v) {
   const Table& table = tables_[s];
   const int64_t row = shape_.num_kv_heads * shape_.head_dim;
-  float* const* const k_pages = k_pages_.data() + table.first;
-  float* const* const v_pages = v_pages_.data() + table.first;
-  const auto write = [&](int64_t token, int64_t count, int64_t position) {
-    write_kv(shape_, k + token * row, v + token * row, count, position, k_pages, v_pages, table.page_size);
+  const auto write = [&](int64_t token, int64_t tokens, int64_t position) {
+    write_kv(shape_, k + token * row, v + token * row, tokens, position, k_pages_.data() + table.first,
+             v_pages_.data() + table.first, table.page_size);
   };
   const int64_t before = layout_.before(s);
   const int64_t shared = table.shared * table.page_size;
-  if (shared < before)
+  if (first == 0 && shared < before)
     write(layout_.first(static_cast<size_t>(layout_.parent_of(s))) + shared, before - shared, shared);
-  write(layout_.first(s), layout_.length(s), before);
+  write(layout_.first(s) + first, count, before + first);
 }
 
 void PackedPages::fill(Executor& threads, const float* k, const float* v, float* k_memory, float* v_memory) {
@@ -58,8 +60,16 @@ void PackedPages::fill(Executor& threads, const float* k, const float* v, float*
     k_pages_[i] = k_memory + offsets_[i];
     v_pages_[i] = v_memory + offsets_[i];
   }
-  threads.for_each(static_cast<int>(layout_.size()),
-                   [&](int s) { write_segment(static_cast<size_t>(s), k, v); });
+  int64_t chunks = 0;
+  for (size_t s = 0; s < layout_.size(); ++s) chunks += pages_for(layout_.length(s), kChunkTokens);
+  threads.for_each(static_cast<int>(chunks), [&](int chunk) {
+    size_t s = 0;
+    int64_t index = chunk;
+    for (; index >= pages_for(layout_.length(s), kChunkTokens); ++s)
+      index -= pages_for(layout_.length(s), kChunkTokens);
+    const int64_t first = index * kChunkTokens;
+    write_tokens(s, first, std::min(kChunkTokens, layout_.length(s) - first), k, v);
+  });
 }
 
 std::vector<AttentionSequence> PackedPages::sequences(const float* q, float* out, float* lse) const {
@@ -73,7 +83,8 @@ std::vector<AttentionSequence> PackedPages::sequences(const float* q, float* out
                          lse + first * shape_.num_heads,
                          layout_.length(s),
                          layout_.before(s),
-                         {k_pages_.data() + table.first, v_pages_.data() + table.first, table.page_size}});
+                         {k_pages_.data() + table.first, v_pages_.data() + table.first, table.page_size},
+                         0});
   }
   return sequences;
 }

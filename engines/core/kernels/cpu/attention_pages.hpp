@@ -37,7 +37,8 @@ class PackedPages {
     int64_t shared = 0;     ///< leading pages that are the parent's
     int64_t count = 0;      ///< pages
   };
-  void write_segment(size_t s, const float* k, const float* v);
+  /// Segment s's own tokens [first, first + count), and with the first of them the parent's partial page.
+  void write_tokens(size_t s, int64_t first, int64_t count, const float* k, const float* v);
 
   AttentionShape shape_;
   PackedLayout layout_;

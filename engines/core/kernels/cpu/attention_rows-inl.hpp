@@ -1,5 +1,4 @@
-// What attention forward and backward share per target: where keys lie, and products of rows with keys and
-// values.
+// What attention forward and backward share per target: products of rows with keys and with values.
 #if defined(VERLC_KERNELS_ATTENTION_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef VERLC_KERNELS_ATTENTION_ROWS_INL_HPP
 #undef VERLC_KERNELS_ATTENTION_ROWS_INL_HPP
@@ -15,38 +14,113 @@
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
 
-/// Rows of one register tile with four vectors, and vectors of it.
+/// Rows of one register tile, lane groups of its keys, and vectors of its values.
 inline constexpr int kAttentionRows = kWide ? 6 : 4;
+inline constexpr int kAttentionGroups = kWide ? 4 : 1;
 inline constexpr int kAttentionVecs = kWide ? 4 : 2;
 
-/// out[r][g * 16 + lane] = sum over head_dim of a[r][d] * k[g][d][lane], for `groups` adjacent lane groups.
-/// a: [rows, head_dim] with stride a_row; out has row stride kKeyBlock. At most kAttentionRows rows.
-HWY_INLINE void rows_times_keys(int rows, const float* a, ptrdiff_t a_row, const float* k, int64_t head_dim,
-                                int64_t groups, float* out) {
-  const TileA left{a, a_row, 1};
-  const ptrdiff_t group = head_dim * kKeyGroup;
+/// Scores times this are exponents of two.
+inline constexpr float kLog2E = 1.44269504F;
+
+/// 2^x for x <= 120, within 2 ulp; 0 below -126.5. What a softmax in powers of two needs: x splits exactly
+/// into n = round(x) and a rest, and the low bits of kRounder vanish in the shift, so 2^n takes two
+/// operations.
+HWY_INLINE FloatVec exp2_softmax(FloatTag d, FloatVec x) {
+  const hn::RebindToSigned<FloatTag> di;
+  const FloatVec rounder = hn::Set(d, kRounder);
+  // A NaN is the second operand and so stays one; the portable Max needs help.
+  FloatVec low = hn::Max(hn::Set(d, -127.0F), x);
+  if constexpr (HWY_TARGET == HWY_STATIC_TARGET) low = hn::IfThenElse(hn::Ne(x, x), x, low);
+  const FloatVec shifted = hn::Add(low, rounder);
+  const FloatVec r = hn::Sub(low, hn::Sub(shifted, rounder));
+  FloatVec p = hn::Set(d, 1.54035304e-4F);
+  p = hn::MulAdd(p, r, hn::Set(d, 1.33335581e-3F));
+  p = hn::MulAdd(p, r, hn::Set(d, 9.61812911e-3F));
+  p = hn::MulAdd(p, r, hn::Set(d, 5.55041087e-2F));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.240226507F));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.693147181F));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
+  const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 127 << 23));
+  return hn::Mul(p, hn::BitCast(d, power));
+}
+
+/// to = x * factor; to may be x.
+HWY_INLINE void scale_row(const float* x, float factor, int64_t count, float* to) {
+  const FloatTag d;
+  const FloatVec f = hn::Set(d, factor);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, to + i);
+  for (; i < count; ++i) to[i] = x[i] * factor;
+}
+
+/// out[r][g * 16 + lane] = sum over head_dim in order of a[r][d] * keys[g][d][lane], one chain from 0; out
+/// has row stride kKeyBlock. The lane groups may lie anywhere.
+template <int R, int G>
+HWY_ATTR HWY_NOINLINE void score_tile(const float* a, ptrdiff_t a_row, const float* const* keys,
+                                      int64_t head_dim, float* out) {
+  const FloatTag d;
+  FloatVec acc[R][G * kStepVecs];
+  const float* k[G];
+#pragma GCC unroll 16
+  for (int g = 0; g < G; ++g) k[g] = keys[g];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < G * kStepVecs; ++v) acc[r][v] = hn::Zero(d);
+  }
+  for (int64_t i = 0; i < head_dim; ++i) {
+    FloatVec b[G * kStepVecs];
+#pragma GCC unroll 16
+    for (int v = 0; v < G * kStepVecs; ++v)
+      b[v] = hn::LoadU(d, k[v / kStepVecs] + i * kKeyGroup + v % kStepVecs * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const FloatVec left = hn::Set(d, a[r * a_row + i]);
+#pragma GCC unroll 16
+      for (int v = 0; v < G * kStepVecs; ++v) acc[r][v] = hn::MulAdd(left, b[v], acc[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < G * kStepVecs; ++v) hn::StoreU(acc[r][v], d, out + r * kKeyBlock + v * kLanes);
+  }
+}
+
+template <int R>
+HWY_INLINE void score_tile_groups(int groups, const float* a, ptrdiff_t a_row, const float* const* keys,
+                                  int64_t head_dim, float* out) {
   if constexpr (kWide) {
-    for (; groups >= 4; groups -= 4, k += 4 * group, out += 4 * kKeyGroup) {
-      tile_rows<4, false, float>(rows, left, TileB<float>{k, kKeyGroup, group},
-                                 TileC{out, kKeyBlock, kKeyGroup}, head_dim, false);
-    }
-    const TileB<float> rest{k, kKeyGroup, group};
-    const TileC rest_out{out, kKeyBlock, kKeyGroup};
     switch (groups) {
+      case 4:
+        return score_tile<R, 4>(a, a_row, keys, head_dim, out);
       case 3:
-        return tile_rows<3, false, float>(rows, left, rest, rest_out, head_dim, false);
+        return score_tile<R, 3>(a, a_row, keys, head_dim, out);
       case 2:
-        return tile_rows<2, false, float>(rows, left, rest, rest_out, head_dim, false);
-      case 1:
-        return tile_rows<1, false, float>(rows, left, rest, rest_out, head_dim, false);
+        return score_tile<R, 2>(a, a_row, keys, head_dim, out);
       default:
-        return;
+        break;
     }
-  } else {
-    for (int64_t g = 0; g < groups; ++g) {
-      tile_rows<kStepVecs, false, float>(rows, left, TileB<float>{k + g * group, kKeyGroup, kLanes},
-                                         TileC{out + g * kKeyGroup, kKeyBlock, kLanes}, head_dim, false);
-    }
+  }
+  return score_tile<R, 1>(a, a_row, keys, head_dim, out);
+}
+
+/// score_tile for at most kAttentionRows rows and 1 ... kAttentionGroups groups.
+HWY_INLINE void rows_times_keys(int rows, int groups, const float* a, ptrdiff_t a_row,
+                                const float* const* keys, int64_t head_dim, float* out) {
+  if constexpr (kWide) {
+    if (rows == 6) return score_tile_groups<6>(groups, a, a_row, keys, head_dim, out);
+    if (rows == 5) return score_tile_groups<5>(groups, a, a_row, keys, head_dim, out);
+  }
+  switch (rows) {
+    case 4:
+      return score_tile_groups<4>(groups, a, a_row, keys, head_dim, out);
+    case 3:
+      return score_tile_groups<3>(groups, a, a_row, keys, head_dim, out);
+    case 2:
+      return score_tile_groups<2>(groups, a, a_row, keys, head_dim, out);
+    default:
+      return score_tile_groups<1>(groups, a, a_row, keys, head_dim, out);
   }
 }
 

@@ -118,17 +118,27 @@ void bench_gemm(Executor& threads) {
       const std::string size = fmt::format("M={:<4} (K,N)=({},{})", m, k, n);
       report(
           threads, "packed " + size, flops,
-          [&] { gemm_packed(threads, x, {packed, Precision::f32, k}, nullptr, y, m, n, k, false, nullptr); }, bytes);
+          [&] {
+            gemm_packed(threads, x, {packed, Precision::f32, k}, nullptr, y, m, n, k, false, nullptr);
+          },
+          bytes);
       report(
           threads, "bf16   " + size, flops,
-          [&] { gemm_packed(threads, x, {narrow, Precision::bf16, k}, nullptr, y, m, n, k, false, pairs); }, bytes / 2);
+          [&] {
+            gemm_packed(threads, x, {narrow, Precision::bf16, k}, nullptr, y, m, n, k, false, pairs);
+          },
+          bytes / 2);
       report(
           threads, "bf16w  " + size, flops,
-          [&] { gemm_packed(threads, x, {narrow, Precision::bf16_weights, k}, nullptr, y, m, n, k, false, nullptr); }, bytes / 2);
+          [&] {
+            gemm_packed(threads, x, {narrow, Precision::bf16_weights, k}, nullptr, y, m, n, k, false,
+                        nullptr);
+          },
+          bytes / 2);
       if (m >= 64)
         report(
-          threads, "tnbf16 " + size, flops, [&] { gemm_tn(threads, Precision::bf16, y, x, dw, m, n, k, false, scratch); },
-          bytes);
+            threads, "tnbf16 " + size, flops,
+            [&] { gemm_tn(threads, Precision::bf16, y, x, dw, m, n, k, false, scratch); }, bytes);
       if (m == 2 || m == 4) continue;
       report(
           threads, "nt     " + size, flops,
@@ -137,8 +147,8 @@ void bench_gemm(Executor& threads) {
           threads, "nn     " + size, flops, [&] { gemm_nn(threads, y, w, x, m, n, k, false, scratch); },
           bytes);
       report(
-          threads, "tn     " + size, flops, [&] { gemm_tn(threads, Precision::f32, y, x, dw, m, n, k, false, scratch); },
-          bytes);
+          threads, "tn     " + size, flops,
+          [&] { gemm_tn(threads, Precision::f32, y, x, dw, m, n, k, false, scratch); }, bytes);
     }
     for (void* p :
          {static_cast<void*>(x), static_cast<void*>(w), static_cast<void*>(y), static_cast<void*>(dw),
@@ -148,29 +158,42 @@ void bench_gemm(Executor& threads) {
   }
 }
 
-void bench_decode(Executor& threads, const AttentionShape& shape) {
+/// One query for each of 64 sequences in pages of 16; groups of 8 have the first 128 keys in common and read
+/// them together, or apart.
+void bench_decode(Executor& threads, const AttentionShape& shape, bool share) {
   const int64_t context = 192;
+  const int64_t common = 128;
   const int64_t batch = 64;
-  const int64_t kv = kv_page_floats(shape, context);
-  float* k = values(batch * kv);
-  float* v = values(batch * kv);
-  float* q = values(batch * shape.num_heads * shape.head_dim);
-  float* out = values(batch * shape.num_heads * shape.head_dim);
+  const int64_t page = 16;
+  const int64_t each = context / page;
+  const int64_t kv = kv_page_floats(shape, page);
+  const int64_t row = shape.num_heads * shape.head_dim;
+  float* k = values(batch * each * kv);
+  float* v = values(batch * each * kv);
+  float* q = values(batch * row);
+  float* out = values(batch * row);
   std::vector<float*> k_pages;
   std::vector<float*> v_pages;
+  for (int64_t i = 0; i < batch * each; ++i) {
+    const int64_t owner = share && i % each < common / page ? i / each / 8 * 8 * each + i % each : i;
+    k_pages.push_back(k + owner * kv);
+    v_pages.push_back(v + owner * kv);
+  }
   std::vector<AttentionSequence> sequences;
   for (int64_t s = 0; s < batch; ++s) {
-    k_pages.push_back(k + s * kv);
-    v_pages.push_back(v + s * kv);
+    const KvPages pages{&k_pages[static_cast<size_t>(s * each)], &v_pages[static_cast<size_t>(s * each)],
+                        page};
+    sequences.push_back(
+        {q + s * row, out + s * row, nullptr, 1, context - 1, pages, share && s % 8 > 0 ? common : 0});
   }
-  for (int64_t s = 0; s < batch; ++s) {
-    const int64_t at = s * shape.num_heads * shape.head_dim;
-    sequences.push_back({q + at, out + at, nullptr, 1, context - 1, {&k_pages[s], &v_pages[s], context}});
-  }
+  const double keys =
+      static_cast<double>(share ? batch * (context - common) + batch / 8 * common : batch * context);
   report(
-      threads, fmt::format("attention decode 64 x ctx 192 H{}/{}", shape.num_heads, shape.num_kv_heads),
-      4.0 * static_cast<double>(batch * context * shape.num_heads * shape.head_dim),
-      [&] { attention_forward(threads, shape, sequences); }, 8.0 * static_cast<double>(batch * kv));
+      threads,
+      fmt::format("attention decode 64 x 192 H{}/{}{}", shape.num_heads, shape.num_kv_heads,
+                  share ? " shared 128" : ""),
+      4.0 * static_cast<double>(batch * context * row), [&] { attention_forward(threads, shape, sequences); },
+      8.0 * keys * static_cast<double>(shape.num_kv_heads * shape.head_dim));
 }
 
 void bench_attention(Executor& threads) {
@@ -215,10 +238,12 @@ void bench_attention(Executor& threads) {
       float* dk = values(tokens * kv_row);
       float* dv = values(tokens * kv_row);
       float* scratch = values(attention_backward_scratch_floats(shape, {cu, {}}));
-      report(threads, "attention bwd " + size, 2.5 * flops,
-             [&] { attention_backward(threads, shape, q, k, v, out, dout, lse, {cu, {}}, dq, dk, dv, scratch); });
+      report(threads, "attention bwd " + size, 2.5 * flops, [&] {
+        attention_backward(threads, shape, q, k, v, out, dout, lse, {cu, {}}, dq, dk, dv, scratch);
+      });
     }
-    bench_decode(threads, shape);
+    bench_decode(threads, shape, false);
+    bench_decode(threads, shape, true);
   }
 }
 
@@ -240,12 +265,13 @@ void bench_vocab(Executor& threads) {
   float* scratch = values(vocab_scratch_floats(threads.threads(), rows, hidden));
   const double flops = 2.0 * static_cast<double>(rows * hidden * vocab);
   report(threads, "vocab fwd 512 x 576 x 49152", flops, [&] {
-    vocab_logprob_forward(threads, h, {w, {packed, Precision::f32, hidden}}, targets.data(), ones.data(), rows, hidden, vocab,
-                          logp.data(), entropy.data(), lse.data(), scratch);
+    vocab_logprob_forward(threads, h, {w, {packed, Precision::f32, hidden}}, targets.data(), ones.data(),
+                          rows, hidden, vocab, logp.data(), entropy.data(), lse.data(), scratch);
   });
   report(threads, "vocab bwd 512 x 576 x 49152", 3 * flops, [&] {
-    vocab_logprob_backward(threads, h, {w, {packed, Precision::f32, hidden}}, targets.data(), ones.data(), entropy.data(), lse.data(),
-                           ones.data(), nullptr, rows, hidden, vocab, dh, d_head, scratch);
+    vocab_logprob_backward(threads, h, {w, {packed, Precision::f32, hidden}}, targets.data(), ones.data(),
+                           entropy.data(), lse.data(), ones.data(), nullptr, rows, hidden, vocab, dh, d_head,
+                           scratch);
   });
   report(threads, "row_log_sum_exp 49152", 49152, [&] { sink = row_log_sum_exp(w, vocab, 1.0F); });
 }

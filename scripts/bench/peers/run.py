@@ -74,9 +74,9 @@ def measure_pair(case: Case, ours: VerlcBench | None, options: argparse.Namespac
     """One round of a case: ours, then the peer. A failure is kept in the table and the run goes on."""
     print(f"{case.name}, round {round_number + 1}", file=sys.stderr, flush=True)
     our_value = None
-    if ours is not None:
+    if ours is not None and case.ours is not None:
         try:
-            our_value = ours.measure(case.ours, case.field)
+            our_value = ours.measure(case.ours)
         except Unavailable as problem:
             table.fail(case, str(problem))
             return

@@ -2,8 +2,8 @@
 """One step of TRL's GRPOTrainer of the same size: prompts x samples, completions of the full response length.
 
 TRL's own defaults except for what the work fixes: batch shape, lengths, beta, temperature 1, gradient clipping 1.
-`--dtype default` leaves TRL's choices alone (bf16 autocast, activations recomputed); `f32` turns lower precision off, and
-recomputation too, since the activations of this size fit: that makes TRL faster.
+`--dtype default` leaves TRL's choices alone (bf16 autocast, activations recomputed); `f32` turns lower precision off,
+and recomputation too, since the activations of this size fit: that makes TRL faster.
 """
 
 import time
@@ -46,12 +46,11 @@ def train(work: measure.Workload, options) -> list[measure.Phases]:
             self.steps: list[measure.Phases] = []
 
         def on_step_begin(self, *_, **__) -> None:
+            self.steps.append(measure.Phases())
             self.start = time.perf_counter()
 
         def on_step_end(self, *_, **__) -> None:
-            phases = measure.Phases()
-            phases.add("step", time.perf_counter() - self.start)
-            self.steps.append(phases)
+            self.steps[-1].add("step", time.perf_counter() - self.start)
 
     steps = work.warmups + work.repeats
     tokenizer = transformers.AutoTokenizer.from_pretrained(work.model)

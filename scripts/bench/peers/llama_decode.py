@@ -45,8 +45,7 @@ class Decoder:
         parameters.n_batch = max(work.prompts * work.prompt_length, work.sequences)
         parameters.n_threads = parameters.n_threads_batch = work.threads
         parameters.kv_unified = False
-        parameters.type_k = parameters.type_v = {"f32": api.GGML_TYPE_F32, "f16": api.GGML_TYPE_F16,
-                                                 "bf16": api.GGML_TYPE_BF16}[kv_dtype]
+        parameters.type_k = parameters.type_v = {"f32": api.GGML_TYPE_F32, "f16": api.GGML_TYPE_F16}[kv_dtype]
         parameters.flash_attn_type = {"auto": -1, "off": 0, "on": 1}[flash]
         context = api.llama_init_from_model(self.model_, parameters)
         if not context:
@@ -105,7 +104,7 @@ class Decoder:
 def main() -> None:
     parser = measure.arguments(__doc__.splitlines()[0])
     parser.add_argument("--dtype", choices=("f32", "bf16", "f16", "q8_0"), default="f32", help="dtype of the weights")
-    parser.add_argument("--kv-dtype", choices=("f32", "f16", "bf16"), help="default: f32 for f32 weights, else f16")
+    parser.add_argument("--kv-dtype", choices=("f32", "f16"), help="default: f32 for f32 weights, else f16")
     parser.add_argument("--flash", choices=("auto", "on", "off"), default="auto", help="flash attention")
     options = parser.parse_args()
     kv_dtype = options.kv_dtype or ("f32" if options.dtype == "f32" else "f16")

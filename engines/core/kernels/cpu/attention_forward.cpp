@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -86,6 +87,13 @@ struct SequenceGroup {
   int64_t shared;
 };
 
+/// A sequence where a block starts, and the cost of all blocks before that sequence.
+struct BlockPlace {
+  size_t sequence;
+  int64_t before;
+};
+constexpr int kMostTasks = 256;
+
 /// The longest run of one-query sequences from `first` on that share leading keys, of at most `most`.
 SequenceGroup group_from(const AttentionShape& shape, std::span<const AttentionSequence> sequences,
                          size_t first, int64_t most) {
@@ -106,13 +114,14 @@ SequenceGroup group_from(const AttentionShape& shape, std::span<const AttentionS
   return group;
 }
 
-/// Calls visit(block, cost) for every block of the call; cost counts rows x keys.
+/// Calls visit(block, cost, first sequence) for the blocks from sequence `from` on until it returns false;
+/// cost counts rows x keys.
 template <typename F>
 void for_each_block(const AttentionShape& shape, std::span<const AttentionSequence> sequences,
-                    int64_t most_grouped, F&& visit) {
+                    int64_t most_grouped, size_t from, F&& visit) {
   const int64_t heads = shape.num_heads / shape.num_kv_heads;
   const int64_t most = attention_block_rows(shape.head_dim);
-  for (size_t s = 0; s < sequences.size();) {
+  for (size_t s = from; s < sequences.size();) {
     const SequenceGroup group = group_from(shape, sequences, s, most_grouped);
     const AttentionSequence& sequence = sequences[s];
     const auto count = static_cast<int64_t>(group.count);
@@ -123,7 +132,7 @@ void for_each_block(const AttentionShape& shape, std::span<const AttentionSequen
             &shape, &sequence, count, group.shared, kv_head, first, std::min(most, rows - first)};
         const int64_t last = count > 1 ? 0 : (first + block.count - 1) / heads;
         const KeyRange keys = visible_keys(shape, sequence.first_position + last);
-        visit(block, block.count * (keys.end - keys.begin + kKeyBlock));
+        if (!visit(block, block.count * (keys.end - keys.begin + kKeyBlock), s)) return;
       }
     }
     s += group.count;
@@ -148,14 +157,35 @@ void attention_forward(Executor& threads, const AttentionShape& shape,
   const auto run = HWY_DYNAMIC_DISPATCH(attention_block);
   const int64_t grouped = most_grouped(shape, sequences.size(), threads.threads());
   int64_t total = 0;
-  for_each_block(shape, sequences, grouped, [&](const AttentionBlock&, int64_t cost) { total += cost; });
+  for_each_block(shape, sequences, grouped, 0, [&](const AttentionBlock&, int64_t cost, size_t) {
+    total += cost;
+    return true;
+  });
   if (total == 0) return;
-  const int64_t tasks = threads.threads() == 1 ? 1 : int64_t{threads.threads()} * 8;
-  threads.for_each(static_cast<int>(tasks), [&](int task) {
-    int64_t before = 0;
-    for_each_block(shape, sequences, grouped, [&](const AttentionBlock& block, int64_t cost) {
-      if (before * tasks / total == task) run(block);
-      before += cost;
+  const int tasks = threads.threads() == 1 ? 1 : std::min(threads.threads() * 8, kMostTasks);
+  const auto border = [&](int task) { return (total * task + tasks - 1) / tasks; };
+  // A task runs the blocks whose cost before them lies between its borders; this is where they start.
+  std::array<BlockPlace, kMostTasks> starts;
+  starts.fill({sequences.size(), total});
+  BlockPlace place{0, 0};
+  int next = 0;
+  int64_t before = 0;
+  for_each_block(shape, sequences, grouped, 0, [&](const AttentionBlock&, int64_t cost, size_t sequence) {
+    if (sequence != place.sequence) place = {sequence, before};
+    for (; next < tasks && border(next) <= before; ++next) starts[static_cast<size_t>(next)] = place;
+    before += cost;
+    return true;
+  });
+  threads.for_each(tasks, [&](int task) {
+    const auto [first, cost_before] = starts[static_cast<size_t>(task)];
+    const int64_t begin = border(task);
+    const int64_t end = border(task + 1);
+    int64_t at = cost_before;
+    for_each_block(shape, sequences, grouped, first, [&](const AttentionBlock& block, int64_t cost, size_t) {
+      if (at >= end) return false;
+      if (at >= begin) run(block);
+      at += cost;
+      return true;
     });
   });
 }

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
 #include "core/base/check.hpp"
 #include "core/base/error.hpp"
+#include "core/memory/arena.hpp"
 #include "core/memory/block_cache.hpp"
 #include "core/memory/memory_ledger.hpp"
 
@@ -45,13 +46,30 @@ struct CachingAllocator::State {
   uint64_t limit;
   mutable std::mutex mutex;
   MemoryLedger ledger;
-  BlockCache cache;
+  BlockCache small;
+  Arena large;
   std::unordered_map<void*, Block> live;
 
-  // Bytes of large blocks that may stay mapped.
+  // Bytes of large blocks and free pages that may stay.
   size_t target(size_t more) const {
     const uint64_t peak = std::max<uint64_t>(ledger.peak(), ledger.used() + more);
     return peak + peak / 4 + kCacheSlack;
+  }
+  // A large block; free pages that must go before new ones come are left in `victims`.
+  void* take_large(size_t size, size_t bytes, std::vector<AddressRange>& victims) {
+    if (void* block = large.take(size)) return block;
+    victims = large.evict(size, target(bytes));
+    return large.extend(size);
+  }
+  // Gives pages back to the system, outside the lock.
+  void drop(const std::vector<AddressRange>& victims) {
+    if (victims.empty()) return;
+    for (const AddressRange& victim : victims) {
+      ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void*>(victim.begin), victim.size);
+      Arena::drop_pages(victim);
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    large.dropped(victims);
   }
   [[noreturn]] void fail(const char* what, size_t bytes, uint32_t category, uint32_t scope) const {
     throw Error(ErrorKind::fit,
@@ -70,10 +88,7 @@ CachingAllocator::CachingAllocator(uint64_t limit) : state_(std::make_unique<Sta
   state_->limit = limit;
 }
 
-CachingAllocator::~CachingAllocator() {
-  for (const auto& [block, info] : state_->live)
-    if (info.size >= kLargeBlock) unmap_pages(block, info.size);
-}
+CachingAllocator::~CachingAllocator() = default;
 
 void* CachingAllocator::allocate(size_t bytes, Category category) {
   return allocate_tagged(bytes, static_cast<uint32_t>(category), kBlockAlignment);
@@ -111,31 +126,23 @@ void* CachingAllocator::allocate_tagged(size_t bytes, uint32_t category, size_t 
   if (bytes == 0) return nullptr;
   const uint32_t scope = current_scope(this);
   const size_t size = class_size(alignment > kBlockAlignment ? std::max<size_t>(bytes, 4096) : bytes);
+  std::vector<AddressRange> victims;
   void* block = nullptr;
-  std::vector<std::pair<void*, size_t>> victims;
   {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     check(category < state_->ledger.num_categories(), "a memory category comes from category()");
     const uint64_t used = state_->ledger.used();
     if (size == 0 || bytes > state_->limit || used > state_->limit - bytes)
       state_->fail("no room", bytes, category, scope);
-    block = state_->cache.take(size);
-    if (block == nullptr && size < kLargeBlock)
+    block = size < kLargeBlock ? state_->small.take(size) : state_->take_large(size, bytes, victims);
+    if (block == nullptr) {
+      state_->large.dropped(victims);
       state_->fail("the system has no memory", bytes, category, scope);
-    if (block == nullptr) victims = state_->cache.evict(size, state_->target(bytes));
-    // Booked before the pages are mapped, so that the limit holds between threads.
+    }
     state_->ledger.add(category, scope, bytes, 1);
+    state_->live.emplace(block, State::Block{bytes, size, category, scope});
   }
-  for (const auto& [victim, victim_size] : victims) unmap_pages(victim, victim_size);
-  const bool fresh = block == nullptr;
-  if (fresh) block = map_pages(size);
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  if (block == nullptr) {
-    state_->ledger.remove(category, scope, bytes, 1);
-    state_->fail("the system has no memory", bytes, category, scope);
-  }
-  if (fresh) state_->cache.adopt(size);
-  state_->live.emplace(block, State::Block{bytes, size, category, scope});
+  state_->drop(victims);
   ASAN_UNPOISON_MEMORY_REGION(block, size);
   return block;
 }
@@ -150,8 +157,11 @@ void CachingAllocator::release_tagged(void* block, size_t bytes, uint32_t catego
         "a block is released with its own size and category");
   state_->live.erase(found);
   state_->ledger.remove(info.category, info.scope, info.bytes, 1);
-  state_->cache.give(block, info.size);
   ASAN_POISON_MEMORY_REGION(block, info.size);
+  if (info.size < kLargeBlock)
+    state_->small.give(block, info.size);
+  else
+    state_->large.give(block, info.size);
 }
 
 void CachingAllocator::account(uint32_t category, int64_t delta_bytes) noexcept {
@@ -181,7 +191,7 @@ uint64_t CachingAllocator::peak() const {
 
 uint64_t CachingAllocator::cached() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  return state_->cache.cached_large() + state_->cache.cached_small();
+  return state_->large.cached() + state_->small.cached();
 }
 
 std::vector<MemoryUsage> CachingAllocator::by_category() const {
@@ -200,12 +210,12 @@ void CachingAllocator::reset_peaks() {
 }
 
 void CachingAllocator::trim() {
-  std::vector<std::pair<void*, size_t>> victims;
+  std::vector<AddressRange> victims;
   {
     const std::lock_guard<std::mutex> lock(state_->mutex);
-    victims = state_->cache.evict(0, 0);
+    victims = state_->large.evict(0, 0);
   }
-  for (const auto& [victim, size] : victims) unmap_pages(victim, size);
+  state_->drop(victims);
 }
 
 }  // namespace verlc

@@ -1,6 +1,6 @@
-// The process's allocator: blocks come from free lists by size class, so a step that repeats the sizes of the
-// step before touches no new page; each block is booked under its category and the scope of the thread that
-// asked.
+// The process's allocator: small blocks come from free lists by size class, large ones from one arena in
+// which freed neighbours join, so a step like the one before touches no new page; each block is booked under
+// its category and the scope of the thread that asked.
 #pragma once
 
 #include <cstdint>
@@ -52,15 +52,15 @@ class CachingAllocator final : public Allocator {
   [[nodiscard]] uint64_t limit() const;
   [[nodiscard]] uint64_t used() const;
   [[nodiscard]] uint64_t peak() const;
-  /// Bytes in free lists. Before a new large block is mapped, the oldest ones go back to the system until all
-  /// large blocks together are at most 5/4 of the peak plus 64 MiB.
+  /// Free bytes with pages. Before a large block takes new pages, free ones go back to the system until all
+  /// together are at most 5/4 of the peak plus 64 MiB.
   [[nodiscard]] uint64_t cached() const;
   [[nodiscard]] std::vector<MemoryUsage> by_category() const;
   /// Scopes with their full path "update/layer.3/attention"; the largest `now` first.
   [[nodiscard]] std::vector<MemoryUsage> by_scope() const;
   /// Sets every peak to its present value.
   void reset_peaks();
-  /// Gives cached large blocks back to the system.
+  /// Gives the free pages of the arena back to the system.
   void trim();
 
  private:

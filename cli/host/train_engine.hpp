@@ -71,6 +71,9 @@ class TrainEngine {
   [[nodiscard]] std::vector<verlc_memory_stat> memory_stats();
   [[nodiscard]] const Plugin& plugin() const { return *plugin_; }
 
+  /// Whether PackedBatch::shared_prefix reaches the engine.
+  [[nodiscard]] bool takes_shared_prefix() const { return takes_shared_prefix_; }
+
  private:
   Outcome finish(std::string_view call, verlc_status status, const verlc_error& error) const;
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/rng.hpp"
+#include "pipeline/balance.hpp"
 
 namespace verlc::pipeline {
 
@@ -164,7 +165,7 @@ MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, boo
     measure_idle(select(part, chosen), counts, first, metrics);
   }
   const PackedSamples& used = skip ? trained : part;
-  const MicroLimits limits = actor_limits(recipe_);
+  const MicroLimits limits = even_limits(actor_limits(recipe_), used, session_.reducer());
   engine_.forward_backward(
       used.batch(limits.sequences, limits.tokens), needs_entropy(),
       [&](verlc_micro_batch& micro) { micro_loss(used, counts, micro, measures_gap(first), metrics); });

@@ -8,6 +8,7 @@
 
 #include "algorithms/filters.hpp"
 #include "core/base/error.hpp"
+#include "pipeline/balance.hpp"
 #include "pipeline/grpo_trainer.hpp"
 #include "track/rollout_file.hpp"
 
@@ -19,6 +20,7 @@ struct GrpoTrainer::Step {
   Metrics metrics;
   std::vector<std::shared_ptr<const Prompt>> prompts;
   std::vector<Sample> samples;
+  std::unique_ptr<BackgroundScoring> scoring;  // of the samples, while they are generated
   PackedSamples packed;
   std::vector<float> rewards;  // [T], token level
   AdvantageOutput advantage;
@@ -37,7 +39,10 @@ bool GrpoTrainer::train_step(uint64_t number) {
   }
   score(step);
   drop_unusable(step);
-  step.packed = pack_samples(step.samples, recipe_.rollout.temperature, recipe_.actor.use_prefix_grouper);
+  const bool share_prompts = recipe_.actor.use_prefix_grouper && actor_->takes_shared_prefix();
+  balance_samples(step.samples, mini_, recipe_.data.train_batch_size, balance_params(recipe_, share_prompts),
+                  session_.world(), step.metrics);
+  step.packed = pack_samples(step.samples, recipe_.rollout.temperature, share_prompts);
   log_probs(step);
   advantages(step);
   update(step);
@@ -68,6 +73,12 @@ bool GrpoTrainer::generate(Step& step) {
   plan.progress = [this](size_t finished, size_t) {
     if (finished > 0) session_.first_result("first response");
   };
+  step.scoring = std::make_unique<BackgroundScoring>(
+      [this](std::span<const ScoringJob> jobs) { return rewards_.judge(jobs, data_); });
+  plan.expected_length = [this](const Prompt& prompt) { return hints_.expected(prompt.row); };
+  plan.sample_done = [&step](size_t index, const Sample& sample) {
+    if (sample.finish != Finish::aborted) step.scoring->push(index, sample);
+  };
   step.samples = rollout_->generate(step.prompts, plan);
   // Asked before the ranks wait for each other, so that the time is this rank's own.
   step.seconds["timing_s/gen"] = watch.seconds();
@@ -78,7 +89,8 @@ void GrpoTrainer::score(Step& step) {
   session_.world().set_phase("reward");
   if (recipe_.rollout.free_cache_engine) rollout_->sleep();
   const Stopwatch watch;
-  const RewardOutcome outcome = rewards_.score(step.samples, data_);
+  const RewardOutcome outcome = rewards_.settle(step.samples, step.scoring->finish(step.samples), data_);
+  for (const Sample& sample : step.samples) hints_.note(sample.prompt->row, sample.response.size());
   double counts[2] = {static_cast<double>(outcome.errors), static_cast<double>(step.samples.size())};
   session_.reducer().sum(counts);
   const double rate = counts[1] > 0 ? counts[0] / counts[1] : 0;
@@ -146,7 +158,7 @@ void GrpoTrainer::log_probs(Step& step) {
   if (recipe_.actor.old_log_prob != "reuse") {
     session_.world().set_phase("old_log_prob");
     const Stopwatch watch;
-    const MicroLimits limits = actor_limits(recipe_);
+    const MicroLimits limits = even_limits(actor_limits(recipe_), packed, session_.reducer());
     std::vector<float> again(packed.num_tokens());
     actor_->forward_logp(packed.batch(limits.sequences, limits.tokens), again);
     const bool equal =
@@ -164,7 +176,7 @@ void GrpoTrainer::log_probs(Step& step) {
   if (reference_) {
     session_.world().set_phase("ref");
     const Stopwatch watch;
-    const MicroLimits limits = reference_limits(recipe_);
+    const MicroLimits limits = even_limits(reference_limits(recipe_), packed, session_.reducer());
     packed.ref_logp.assign(packed.num_tokens(), 0.0f);
     reference_->forward_logp(packed.batch(limits.sequences, limits.tokens), packed.ref_logp);
     step.seconds["timing_s/ref"] = watch.seconds();

@@ -9,7 +9,9 @@
 #include "algorithms/advantage.hpp"
 #include "data/row_sampler.hpp"
 #include "pipeline/actor_update.hpp"
+#include "pipeline/background_scoring.hpp"
 #include "pipeline/checkpointer.hpp"
+#include "pipeline/length_hints.hpp"
 #include "pipeline/run_record.hpp"
 #include "pipeline/validation.hpp"
 
@@ -61,6 +63,7 @@ class GrpoTrainer {
   AdvantageRegistry estimators_;
   KlController kl_;
   std::unique_ptr<ActorUpdate> updater_;
+  LengthHints hints_;
   nlohmann::json resume_state_;  // sampler and controller at the last finished step
   std::optional<double> accuracy_before_, accuracy_after_;
   uint64_t saved_step_ = 0;

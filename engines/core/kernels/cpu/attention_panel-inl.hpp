@@ -43,15 +43,27 @@ struct Panel {
   [[nodiscard]] const KvPages& pages(int64_t row) const { return block->sequence_of(first + row).pages; }
 };
 
-HWY_INLINE const float* key_group(const Panel& panel, const KvPages& pages, int64_t position) {
-  const int64_t in_page = position % pages.page_size;
-  return pages.k[position / pages.page_size] +
-         (panel.block->kv_head * pages.page_size + in_page) * panel.block->shape->head_dim;
-}
-HWY_INLINE const float* value_row(const Panel& panel, const KvPages& pages, int64_t position) {
-  const int64_t in_page = position % pages.page_size;
-  return pages.v[position / pages.page_size] +
-         (panel.block->kv_head * pages.page_size + in_page) * panel.block->shape->head_dim;
+/// The lane groups of keys, or the values 16 at a time, of one sequence and key block.
+struct KeyGroups {
+  const float* at[kKeyBlock / kKeyGroup];
+};
+
+/// KeyGroups of keys [begin, end) of the block; begin is a multiple of kKeyGroup.
+HWY_INLINE KeyGroups find_groups(const Panel& panel, const KvPages& pages, const float* const* list,
+                                 int64_t begin, int64_t end) {
+  KeyGroups groups;
+  const int64_t dim = panel.block->shape->head_dim;
+  const int64_t head = panel.block->kv_head * pages.page_size;
+  int64_t page = (panel.start + begin) / pages.page_size;
+  int64_t slot = (panel.start + begin) % pages.page_size;
+  for (int64_t j = begin; j < end; j += kKeyGroup, slot += kKeyGroup) {
+    if (slot == pages.page_size) {
+      slot = 0;
+      ++page;
+    }
+    groups.at[j / kKeyGroup] = list[page] + (head + slot) * dim;
+  }
+  return groups;
 }
 
 /// Asks for what the end of the block will write of these rows, and for about the queries of the next block.
@@ -78,12 +90,9 @@ HWY_ATTR inline void panel_scores(const Panel& panel, const KvPages& pages, int6
                                   int64_t begin, int64_t end) {
   const int64_t dim = panel.block->shape->head_dim;
   constexpr int64_t kStepKeys = kAttentionGroups * kKeyGroup;
+  const KeyGroups keys = find_groups(panel, pages, pages.k, begin, end);
   for (int64_t j = begin; j < end; j += kStepKeys) {
-    const float* keys[kAttentionGroups];
     const int64_t step_end = std::min(end, j + kStepKeys);
-    for (int64_t at = j; at < step_end; at += kKeyGroup) {
-      keys[(at - j) / kKeyGroup] = key_group(panel, pages, panel.start + at);
-    }
     for (int64_t r = row; r < row_end; r += kAttentionRows) {
       const int rows = static_cast<int>(std::min<int64_t>(kAttentionRows, row_end - r));
       const int64_t from = std::max(j, panel.range(r).begin / kKeyGroup * kKeyGroup);
@@ -91,9 +100,8 @@ HWY_ATTR inline void panel_scores(const Panel& panel, const KvPages& pages, int6
       if (panel.at_first_keys && j == begin) prefetch_rows(panel, r, rows);
       if (from >= to) continue;
       const auto groups = static_cast<int>((to - from) / kKeyGroup);
-      const int64_t skipped = (from - j) / kKeyGroup;
       const float* q = panel.state->q + (panel.first + r) * dim;
-      rows_times_keys(rows, groups, q, dim, keys + skipped, dim, panel.scores(r) + from);
+      rows_times_keys(rows, groups, q, dim, keys.at + from / kKeyGroup, dim, panel.scores(r) + from);
     }
   }
 }
@@ -169,23 +177,17 @@ HWY_ATTR inline void panel_softmax(const Panel& panel) {
 }
 
 /// out += p * v for panel rows [row, row + count), one register tile, and keys [range) of the block.
-HWY_ATTR inline void panel_values(const Panel& panel, const KvPages& pages, int64_t row, int64_t count,
+HWY_ATTR inline void panel_values(const Panel& panel, const KeyGroups& values, int64_t row, int64_t count,
                                   KeyRange range) {
   const int64_t dim = panel.block->shape->head_dim;
   const int64_t width = round_up(dim, kKeyGroup);
-  float* out = panel.state->out + (panel.first + row) * width;
-  for (int64_t j = range.begin; j < range.end;) {
-    const int64_t position = panel.start + j;
-    const int64_t steps = std::min(range.end - j, pages.page_size - position % pages.page_size);
-    rows_times_rows(static_cast<int>(count), TileA{panel.scores(row) + j, kKeyBlock, 1},
-                    value_row(panel, pages, position), dim, steps, dim, out, width);
-    j += steps;
-  }
+  rows_times_values(static_cast<int>(count), panel.scores(row), values.at, dim, range.begin, range.end,
+                    panel.state->out + (panel.first + row) * width, width);
 }
 
 /// panel_values for keys [begin, end) cut to what each row sees; rows that see the same keys go together.
-HWY_ATTR inline void panel_values_each(const Panel& panel, const KvPages& pages, int64_t row, int64_t row_end,
-                                       int64_t begin, int64_t end) {
+HWY_ATTR inline void panel_values_each(const Panel& panel, const KeyGroups& values, int64_t row,
+                                       int64_t row_end, int64_t begin, int64_t end) {
   const auto cut = [&](int64_t r) HWY_ATTR {
     return KeyRange{std::max(panel.range(r).begin, begin), std::min(panel.range(r).end, end)};
   };
@@ -193,7 +195,7 @@ HWY_ATTR inline void panel_values_each(const Panel& panel, const KvPages& pages,
     const KeyRange range = cut(row);
     int64_t next = row + 1;
     while (next < row_end && cut(next).begin == range.begin && cut(next).end == range.end) ++next;
-    if (range.begin < range.end) panel_values(panel, pages, row, next - row, range);
+    if (range.begin < range.end) panel_values(panel, values, row, next - row, range);
     row = next;
   }
 }
@@ -203,16 +205,18 @@ HWY_ATTR inline void panel_values_each(const Panel& panel, const KvPages& pages,
 /// rest.
 HWY_ATTR inline void sequence_values(const Panel& panel, const KvPages& pages, int64_t row, int64_t row_end,
                                      int64_t from) {
+  const int64_t first = std::max(from, panel.range(row).begin / kKeyGroup * kKeyGroup);
+  const KeyGroups values = find_groups(panel, pages, pages.v, first, panel.range(row_end - 1).end);
   for (; row < row_end; row += kAttentionRows) {
     const int64_t end = std::min<int64_t>(row + kAttentionRows, row_end);
     const KeyRange common{std::max(panel.range(end - 1).begin, from), panel.range(row).end};
     if (common.begin >= common.end) {
-      panel_values_each(panel, pages, row, end, from, kKeyBlock);
+      panel_values_each(panel, values, row, end, from, kKeyBlock);
       continue;
     }
-    if (common.begin > from) panel_values_each(panel, pages, row, end, from, common.begin);
-    panel_values(panel, pages, row, end - row, common);
-    if (common.end < kKeyBlock) panel_values_each(panel, pages, row, end, common.end, kKeyBlock);
+    if (common.begin > from) panel_values_each(panel, values, row, end, from, common.begin);
+    panel_values(panel, values, row, end - row, common);
+    if (common.end < kKeyBlock) panel_values_each(panel, values, row, end, common.end, kKeyBlock);
   }
 }
 
@@ -235,8 +239,11 @@ HWY_ATTR inline void pass_block(const Panel& panel) {
     panel_scores(panel, pages, row, end, begin, round_up(panel.range(end - 1).end, kKeyGroup));
   });
   panel_softmax(panel);
-  for (int64_t r = 0; shared > 0 && r < panel.count; r += kAttentionRows)
-    panel_values(panel, panel.pages(0), r, std::min<int64_t>(kAttentionRows, panel.count - r), {0, shared});
+  if (shared > 0) {
+    const KeyGroups values = find_groups(panel, panel.pages(0), panel.pages(0).v, 0, shared);
+    for (int64_t r = 0; r < panel.count; r += kAttentionRows)
+      panel_values(panel, values, r, std::min<int64_t>(kAttentionRows, panel.count - r), {0, shared});
+  }
   for_each_sequence(panel, [&](const KvPages& pages, int64_t row, int64_t end)
                                HWY_ATTR { sequence_values(panel, pages, row, end, shared); });
 }

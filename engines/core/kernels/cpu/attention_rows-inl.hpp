@@ -124,9 +124,8 @@ HWY_INLINE void rows_times_keys(int rows, int groups, const float* a, ptrdiff_t 
   }
 }
 
-/// c[r][0 .. width) += sum over `steps` in order of a[r][step] * b[step][0 .. width), one chain
-/// that may be cut anywhere (pages and masks do); rows of c hold width
-/// rounded up to 16 floats. At most kAttentionRows rows.
+/// c[r][0 .. width) += sum over `steps` in order of a[r][step] * b[step][0 .. width), one chain; width is a
+/// multiple of 16. At most kAttentionRows rows.
 HWY_ATTR inline void rows_times_rows(int rows, TileA a, const float* b, ptrdiff_t b_row, int64_t steps,
                                      int64_t width, float* c, ptrdiff_t c_row) {
   constexpr int64_t kColumns = kAttentionVecs * kLanes;
@@ -135,21 +134,85 @@ HWY_ATTR inline void rows_times_rows(int rows, TileA a, const float* b, ptrdiff_
     tile_rows<kAttentionVecs, false, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
                                                   TileC{c + j, c_row, kLanes}, steps, true);
   }
-  for (; j + kStep <= width; j += kStep) {
+  for (; j < width; j += kStep) {
     tile_rows<kStepVecs, false, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
                                              TileC{c + j, c_row, kLanes}, steps, true);
   }
-  if (j == width) return;
+}
+
+/// c[r][v] += sum over keys [begin, end) in order of a[r][key] * row(key)[column + v], one chain that may be
+/// cut anywhere. 16 rows stand at a time with stride b_row; groups[g] has those of keys 16 g ... 16 g + 15.
+template <int R, int NV>
+HWY_ATTR HWY_NOINLINE void value_tile(const float* a, const float* const* groups, ptrdiff_t b_row,
+                                      ptrdiff_t column, int64_t begin, int64_t end, float* c,
+                                      ptrdiff_t c_row) {
+  const FloatTag d;
+  FloatVec acc[R][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c + r * c_row + column + v * kLanes);
+  }
+  for (int64_t key = begin; key < end;) {
+    const float* b = groups[key / kKeyGroup] + key % kKeyGroup * b_row + column;
+    const int64_t stop = std::min(end, (key / kKeyGroup + 1) * kKeyGroup);
+    for (; key < stop; ++key, b += b_row) {
+      FloatVec right[NV];
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) right[v] = hn::LoadU(d, b + v * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const FloatVec left = hn::Set(d, a[r * kKeyBlock + key]);
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(left, right[v], acc[r][v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) hn::StoreU(acc[r][v], d, c + r * c_row + column + v * kLanes);
+  }
+}
+
+template <int NV>
+HWY_INLINE void value_tile_rows(int rows, const float* a, const float* const* groups, ptrdiff_t b_row,
+                                ptrdiff_t column, int64_t begin, int64_t end, float* c, ptrdiff_t c_row) {
+  if constexpr (kWide) {
+    if (rows == 6) return value_tile<6, NV>(a, groups, b_row, column, begin, end, c, c_row);
+    if (rows == 5) return value_tile<5, NV>(a, groups, b_row, column, begin, end, c, c_row);
+  }
+  switch (rows) {
+    case 4:
+      return value_tile<4, NV>(a, groups, b_row, column, begin, end, c, c_row);
+    case 3:
+      return value_tile<3, NV>(a, groups, b_row, column, begin, end, c, c_row);
+    case 2:
+      return value_tile<2, NV>(a, groups, b_row, column, begin, end, c, c_row);
+    default:
+      return value_tile<1, NV>(a, groups, b_row, column, begin, end, c, c_row);
+  }
+}
+
+/// value_tile over all head_dim columns, for at most kAttentionRows rows and keys of one key block; rows of c
+/// hold head_dim rounded up to 16 floats.
+HWY_ATTR inline void rows_times_values(int rows, const float* a, const float* const* groups, int64_t head_dim,
+                                       int64_t begin, int64_t end, float* c, ptrdiff_t c_row) {
+  constexpr int64_t kColumns = kAttentionVecs * kLanes;
+  int64_t j = 0;
+  for (; j + kColumns <= head_dim; j += kColumns)
+    value_tile_rows<kAttentionVecs>(rows, a, groups, head_dim, j, begin, end, c, c_row);
+  for (; j + kStep <= head_dim; j += kStep)
+    value_tile_rows<kStepVecs>(rows, a, groups, head_dim, j, begin, end, c, c_row);
+  if (j == head_dim) return;
   // The last columns go through a padded copy: nothing is read beyond a row.
   alignas(64) float padded[kKeyBlock * kStep];
-  for (int64_t first = 0; first < steps; first += kKeyBlock) {
-    const int64_t count = std::min(kKeyBlock, steps - first);
-    for (int64_t s = 0; s < count; ++s)
-      padded_tail(b + (first + s) * b_row + j, width - j, 0.0F, padded + s * kStep);
-    tile_rows<kStepVecs, false, float, true>(rows, TileA{a.p + first * a.k, a.row, a.k},
-                                             TileB<float>{padded, kStep, kLanes}, TileC{c + j, c_row, kLanes},
-                                             count, true);
-  }
+  const float* padded_groups[kKeyBlock / kKeyGroup];
+  for (int64_t g = 0; g < kKeyBlock / kKeyGroup; ++g) padded_groups[g] = padded + g * kKeyGroup * kStep;
+  for (int64_t key = begin; key < end; ++key)
+    padded_tail(groups[key / kKeyGroup] + key % kKeyGroup * head_dim + j, head_dim - j, 0.0F,
+                padded + key * kStep);
+  value_tile_rows<kStepVecs>(rows, a, padded_groups, kStep, 0, begin, end, c + j, c_row);
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

@@ -86,9 +86,15 @@ HWY_ATTR void pack_transposed(const float* w, ptrdiff_t stride, int64_t columns,
 }
 
 HWY_ATTR void pack_rows(const float* w, ptrdiff_t stride, int64_t columns, int64_t depth, float* out) {
-  for (int64_t k = 0; k < depth; ++k) {
-    std::memcpy(out + k * kPanel, w + k * stride, static_cast<size_t>(columns) * sizeof(float));
-    for (int64_t j = columns; j < kPanel; ++j) out[k * kPanel + j] = 0.0F;
+  const FloatTag d;
+  for (int64_t k = 0; k < depth; ++k, w += stride, out += kPanel) {
+    if (columns == kPanel) {
+#pragma GCC unroll 16
+      for (int64_t j = 0; j < kPanel; j += kLanes) hn::StoreU(hn::LoadU(d, w + j), d, out + j);
+      continue;
+    }
+    std::memcpy(out, w, static_cast<size_t>(columns) * sizeof(float));
+    for (int64_t j = columns; j < kPanel; ++j) out[j] = 0.0F;
   }
 }
 

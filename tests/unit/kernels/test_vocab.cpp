@@ -32,7 +32,8 @@ Result forward(Executor& threads, const Problem& p, bool packed, bool want_entro
   Floats panels = filled(packed_words(Precision::f32, p.vocab, p.hidden));
   pack_weight(threads, Precision::f32, p.weight.data(), p.vocab, p.hidden, panels.data());
   Floats scratch = filled(static_cast<int64_t>(vocab_scratch_floats(threads.threads(), p.rows, p.hidden)));
-  vocab_logprob_forward(threads, p.h.data(), {p.weight.data(), {packed ? panels.data() : nullptr, Precision::f32, p.hidden}, {}},
+  vocab_logprob_forward(threads, p.h.data(),
+                        {p.weight.data(), {packed ? panels.data() : nullptr, Precision::f32, p.hidden}, {}},
                         p.targets.data(), p.inv_temperature.data(), p.rows, p.hidden, p.vocab,
                         result.logp.data(), want_entropy ? result.entropy.data() : nullptr, result.lse.data(),
                         scratch.data());
@@ -118,8 +119,8 @@ TEST_CASE("vocab: the sampler's lse and log-prob are the trainer's, bit for bit"
     pack_weight(one, Precision::f32, p.weight.data(), p.vocab, p.hidden, panels.data());
     Floats logits = filled(p.vocab);
     for (int64_t r = 0; r < p.rows; ++r) {
-      gemm_packed(one, p.h.data() + r * p.hidden, {panels.data(), Precision::f32, p.hidden}, nullptr, logits.data(),
-                  1, p.vocab, p.hidden, false, nullptr);
+      gemm_packed(one, p.h.data() + r * p.hidden, {panels.data(), Precision::f32, p.hidden}, nullptr,
+                  logits.data(), 1, p.vocab, p.hidden, false, nullptr);
       const float lse = row_log_sum_exp(logits.data(), p.vocab, p.inv_temperature[r]);
       const float logp = row_logprob(logits[p.targets[r]], p.inv_temperature[r], lse);
       REQUIRE(same_bits(&lse, &whole.lse[r], 1));

@@ -11,7 +11,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 
 import measure
 
@@ -49,21 +48,22 @@ def main() -> None:
             compute_type={"f32": "float32", "int8": "int8"}[options.dtype])
         prompts = random_prompts(work, pathlib.Path(folder) / "ctranslate2" / "vocabulary.json")
 
-        def generate(length: int) -> float:
-            start = time.perf_counter()
+        def generate(length: int) -> tuple[measure.Moment, measure.Moment]:
+            start = measure.now()
             results = generator.generate_batch(
                 prompts, max_length=length, min_length=length, sampling_topk=0, sampling_temperature=1.0,
                 include_prompt_in_result=False, end_token=[], max_batch_size=0)
-            seconds = time.perf_counter() - start
+            end = measure.now()
             lengths = {len(result.sequences_ids[0]) for result in results}
             if lengths != {length}:
                 raise SystemExit(f"CTranslate2 made {sorted(lengths)} tokens instead of {length}")
-            return seconds
+            return start, end
 
         def once() -> measure.Phases:
             timer = measure.Phases()
-            timer.add("prefill", generate(1))
-            timer.add("decode", generate(work.response_length) - timer.seconds["prefill"])
+            timer.add("prefill", *generate(1))
+            timer.add("decode", *generate(work.response_length))
+            timer.subtract("decode", "prefill")
             return timer
 
         for _ in range(work.warmups):

@@ -84,23 +84,39 @@ def workload(options: argparse.Namespace) -> Iterator[Workload]:
                    **shared)
 
 
+@dataclasses.dataclass(frozen=True)
+class Moment:
+    """A reading of the wall clock and of this process's CPU time, in seconds."""
+
+    wall: float
+    cpu: float
+
+
+def now() -> Moment:
+    return Moment(time.perf_counter(), time.process_time())
+
+
 class Phases:
-    """Seconds by phase name; one object per repeat, made when it starts."""
+    """Wall and CPU seconds by phase name; one object per repeat."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.cpu_seconds = 0.0
-        self.cpu_start_ = time.process_time()
+        self.cpu_seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start = now()
         yield
-        self.add(name, time.perf_counter() - start)
+        self.add(name, start, now())
 
-    def add(self, name: str, seconds: float) -> None:
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        self.cpu_seconds = time.process_time() - self.cpu_start_
+    def add(self, name: str, start: Moment, end: Moment) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + end.wall - start.wall
+        self.cpu_seconds[name] = self.cpu_seconds.get(name, 0.0) + end.cpu - start.cpu
+
+    def subtract(self, name: str, part: str) -> None:
+        """Takes phase `part` out of phase `name`, which held it."""
+        self.seconds[name] -= self.seconds[part]
+        self.cpu_seconds[name] -= self.cpu_seconds[part]
 
     @property
     def total(self) -> float:
@@ -131,9 +147,9 @@ def report(work: Workload, *, program: str, peer: str, bench: str, dtype: str, m
         "tokens": tokens,
         "seconds": statistics.median(totals),
         "all_seconds": totals,
-        # On a busy machine, with one thread, nearer to the seconds of a quiet one.
-        "cpu_seconds": middle.cpu_seconds,
         "phases": middle.seconds,
+        # On a busy machine, with one thread, nearer to the seconds of a quiet one.
+        "cpu_phases": middle.cpu_seconds,
         "tokens_per_second": tokens / middle.total,
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }

@@ -1,22 +1,20 @@
 """transformers' `generate`, timed by phase: up to the first sampled token, and after it."""
 
-import time
-
 import torch
 import transformers
 
-from measure import Phases
+from measure import Moment, Phases, now
 
 
 class FirstToken(transformers.StoppingCriteria):
     """Notes when the first token is there; never stops."""
 
     def __init__(self) -> None:
-        self.time: float | None = None
+        self.moment: Moment | None = None
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs) -> torch.Tensor:
-        if self.time is None:
-            self.time = time.perf_counter()
+        if self.moment is None:
+            self.moment = now()
         return torch.zeros(input_ids.shape[0], dtype=torch.bool)
 
 
@@ -32,10 +30,10 @@ class Sampler:
     def generate(self, prompts: torch.Tensor, timer: Phases) -> torch.Tensor:
         """[B, P] -> [B, P + R]; adds phases prefill and decode."""
         first = FirstToken()
-        start = time.perf_counter()
+        start = now()
         with torch.inference_mode():
             tokens = self.model_.generate(prompts, attention_mask=torch.ones_like(prompts),
                                           generation_config=self.config_, stopping_criteria=[first])
-        timer.add("prefill", first.time - start)
-        timer.add("decode", time.perf_counter() - first.time)
+        timer.add("prefill", start, first.moment)
+        timer.add("decode", first.moment, now())
         return tokens

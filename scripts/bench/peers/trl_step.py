@@ -6,7 +6,6 @@ TRL's own defaults except for what the work fixes: batch shape, lengths, beta, t
 and recomputation too, since the activations of this size fit: that makes TRL faster.
 """
 
-import time
 import zlib
 
 import measure
@@ -42,15 +41,15 @@ def train(work: measure.Workload, options) -> list[measure.Phases]:
         """Seconds of every optimizer step, sampling included."""
 
         def __init__(self) -> None:
-            self.start = 0.0
+            self.start = measure.now()
             self.steps: list[measure.Phases] = []
 
         def on_step_begin(self, *_, **__) -> None:
             self.steps.append(measure.Phases())
-            self.start = time.perf_counter()
+            self.start = measure.now()
 
         def on_step_end(self, *_, **__) -> None:
-            self.steps[-1].add("step", time.perf_counter() - self.start)
+            self.steps[-1].add("step", self.start, measure.now())
 
     steps = work.warmups + work.repeats
     tokenizer = transformers.AutoTokenizer.from_pretrained(work.model)

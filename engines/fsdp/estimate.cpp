@@ -5,6 +5,7 @@
 #include "core/kernels/cpu/vocab.hpp"
 #include "core/models/model.hpp"
 #include "fsdp/flat_unit.hpp"
+#include "fsdp/unit_panels.hpp"
 
 namespace verlc::fsdp {
 namespace {
@@ -29,6 +30,22 @@ int64_t activation_bytes(const Config& config, const ModelConfig& c, const Workl
   if (!backward) return layer + stream;
   if (config.gradient_checkpointing) return c.num_layers * c.hidden * w.tokens * kFloat + 2 * layer + stream;
   return c.num_layers * layer + layer + stream;
+}
+
+/// Panels that are there at one time: of every unit where the weights stay whole, else of the root and one
+/// layer.
+int64_t panels_in_use(const Config& config, const Model& model, bool keep, bool transposed) {
+  if (!config.packs_weights()) return 0;
+  int64_t all = 0, root = 0, largest = 0;
+  for (const Unit& unit : model.units()) {
+    const int64_t bytes = panel_bytes(unit, lookup_table(model), config.precision(), transposed);
+    if (&unit == &model.units().front())
+      root = bytes;
+    else
+      largest = std::max(largest, bytes);
+    all += bytes;
+  }
+  return keep ? all : root + largest;
 }
 
 }  // namespace
@@ -61,8 +78,8 @@ std::string estimate(const Config& config, std::string_view workload_text) {
                            : keep      ? whole
                                        : root + largest * (config.forward_prefetch ? 2 : 1);
   const int64_t whole_grads = shards == 1 ? 0 : root + largest;
-  const auto logits = static_cast<int64_t>(kernels::vocab_scratch_floats(static_cast<int>(w.threads), w.rows,
-                                                                         model.config().hidden)) *
+  const auto logits = static_cast<int64_t>(kernels::vocab_scratch_floats(
+                          static_cast<int>(w.threads), w.rows, model.config().hidden, config.precision())) *
                       kFloat;
   hf::Json idle = {{"param", shard}};
   if (config.trainable) {
@@ -70,12 +87,15 @@ std::string estimate(const Config& config, std::string_view workload_text) {
     idle["optimizer"] = 2 * shard;
   }
   hf::Json forward = idle;
-  forward["param"] = shard + gathered;
+  const bool keep_panels = shards == 1 || keep;
+  const int64_t forward_panels = panels_in_use(config, model, keep_panels, false);
+  forward["param"] = shard + gathered + forward_panels;
   forward["logits"] = logits;
   forward["activation"] = activation_bytes(config, model.config(), w, false);
   hf::Json backward = forward;
   backward["activation"] = activation_bytes(config, model.config(), w, true);
   if (config.trainable) {
+    backward["param"] = shard + gathered + forward_panels + panels_in_use(config, model, keep_panels, true);
     backward["grad"] = shard + whole_grads;
     backward["comm"] = shards == 1 ? 0 : root / shards;
   }

@@ -119,6 +119,39 @@ TEST_CASE("larger priority first, then the order of submission") {
   REQUIRE(finished == std::vector<uint64_t>{2, 4, 1, 3});
 }
 
+TEST_CASE("hints of length keep the batch full to the end") {
+  // Sequences of one token to many, the longest submitted last.
+  std::vector<Request> requests;
+  for (uint64_t id = 0; id < 40; ++id)
+    requests.push_back(make_request(id, {static_cast<int32_t>(id), 7}, id < 36 ? 4 : 40));
+  int64_t total = 0, longest = 0;
+  for (const Request& request : requests) {
+    const auto length = static_cast<int64_t>(expected_response(request).size());
+    total += length;
+    longest = std::max(longest, length);
+  }
+  constexpr int64_t kAtOnce = 8;
+  int64_t steps[2] = {0, 0};
+  for (const bool hinted : {false, true}) {
+    FakeEngine engine({.num_pages = 64,
+                       .page_size = 16,
+                       .max_num_seqs = kAtOnce,
+                       .max_num_batched_tokens = 64,
+                       .max_model_len = 64});
+    for (Request request : requests) {
+      if (hinted) request.priority = static_cast<int64_t>(expected_response(request).size());
+      engine.submit(request);
+    }
+    for (; !engine.scheduler().empty(); ++steps[hinted ? 1 : 0]) engine.step();
+    for (const Request& request : requests)
+      REQUIRE(engine.responses[request.id] == expected_response(request));
+  }
+  REQUIRE(longest > 20);
+  REQUIRE(steps[1] < steps[0]);
+  // Longest first is within a third of any order's least.
+  REQUIRE(3 * steps[1] <= 4 * std::max(longest, (total + kAtOnce - 1) / kAtOnce) + 3);
+}
+
 TEST_CASE("decode and prefill share a step") {
   FakeEngine engine({.num_pages = 64,
                      .page_size = 16,

@@ -107,6 +107,8 @@ void Engine::take_arrivals() {
     std::unique_ptr<TextStream> text;
     if (!request.sampling.stop_strings.empty()) text = std::make_unique<ResponseText>(*text_.tokenizer);
     sequence->stop = StopMatcher(request.sampling, text_.stop_ids, std::move(text));
+    if (request.sampling.repetition_penalty != 1)
+      for (const int32_t id : request.prompt) sequence->seen.add(id);
     ++cancel_scopes_[request.cancel_scope];
     sequence->request = std::move(request);
     scheduler_.add(std::move(sequence));
@@ -177,7 +179,7 @@ void Engine::sample_rows(const StepPlan& plan, const Tensor& logits) {
       input.sampling = &sequence.request.sampling;
       input.seed = sequence.request.seed;
       input.index = static_cast<uint64_t>(sequence.num_sampled());
-      input.seen = sequence.tokens;
+      input.seen = sequence.seen.ids();
       if (sequence.stop.must_continue()) input.forbidden = sequence.stop.ids();
       sampled_[r] = samplers_[static_cast<size_t>(task)].choose({logits.f32() + r * vocab, vocab}, input);
     }
@@ -192,6 +194,7 @@ void Engine::accept(Sequence& sequence, const SampledToken& sampled) {
   if (sequence.num_sampled() == 0) sequence.weights_first = version_;
   sequence.weights_last = version_;
   sequence.tokens.push_back(sampled.token);
+  if (sequence.request.sampling.repetition_penalty != 1) sequence.seen.add(sampled.token);
   sequence.logp.push_back(sampled.logp);
   if (sequence.stop.push(sampled.token))
     finish(sequence, Finish::stop);

@@ -23,7 +23,7 @@ struct SampleInput {
   const Sampling* sampling = nullptr;
   uint64_t seed = 0;
   uint64_t index = 0;                  ///< of the token within the response
-  std::span<const int32_t> seen;       ///< prompt and response so far, for the repetition penalty
+  std::span<const int32_t> seen;       ///< ids of prompt and response so far, for the repetition penalty
   std::span<const int32_t> forbidden;  ///< ids that may not be sampled now
 };
 

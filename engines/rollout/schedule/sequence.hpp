@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "rollout/sample/seen_tokens.hpp"
 #include "rollout/sample/stop.hpp"
 #include "rollout/schedule/page_pool.hpp"
 #include "rollout/schedule/request.hpp"
@@ -19,6 +20,7 @@ struct Sequence {
   std::vector<int32_t> tokens;  ///< the prompt, then what was sampled
   std::vector<float> logp;      ///< of what was sampled
   StopMatcher stop;
+  SeenTokens seen;  ///< of `tokens`, when there is a repetition penalty
   uint64_t weights_first = 0;
   uint64_t weights_last = 0;
 

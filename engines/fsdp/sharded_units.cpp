@@ -115,7 +115,10 @@ void ShardedUnits::begin_backward(size_t unit) {
   state.panels.bind_backward(services_.context(), model_.units()[unit], lookup_table(model_));
   // Without sharding the gradient of the whole unit is the shard's own, summed in place.
   state.whole_grad =
-      sharded() ? services_.context().zeros({state.flat.padded_size()}, Category::grad) : state.grad;
+      sharded() ? services_.context().empty({state.flat.padded_size()}, Category::grad) : state.grad;
+  if (sharded())
+    kernels::fill_zero(services_.threads(), state.whole_grad.f32(),
+                       static_cast<size_t>(state.whole_grad.size()));
   size_t i = 0;
   for (Parameter& parameter : model_.units()[unit].parameters)
     parameter.var.set_grad(state.whole_grad.part(state.flat.offset(i++), parameter.shape));
@@ -167,7 +170,8 @@ void ShardedUnits::drop_panels(size_t unit) {
 
 void ShardedUnits::zero_grad() {
   for (State& state : units_)
-    if (state.grad.defined()) state.grad.fill_zero();
+    if (state.grad.defined())
+      kernels::fill_zero(services_.threads(), state.grad.f32(), static_cast<size_t>(state.grad.size()));
 }
 
 Tensor ShardedUnits::whole(size_t unit) {

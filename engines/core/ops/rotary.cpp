@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "core/kernels/cpu/elementwise.hpp"
 
@@ -12,9 +11,8 @@ namespace ops {
 Tensor Rotary::rotated(const Context& context, const Tensor& x, bool inverse) const {
   Tensor y = context.empty(x.shape());
   if (x.size() == 0) return y;
-  std::memcpy(y.raw(), x.raw(), x.bytes());
-  kernels::rotary(context.threads, y.f32(), view_.cos, view_.sin, view_.rows, view_.num_tokens, num_heads_,
-                  head_dim_, inverse);
+  kernels::rotary(context.threads, x.f32(), y.f32(), view_.cos, view_.sin, view_.rows, view_.num_tokens,
+                  num_heads_, head_dim_, inverse);
   return y;
 }
 

@@ -100,8 +100,8 @@ TEST_CASE("rotary turns pairs and its inverse turns them back") {
     std::vector<int32_t> positions;
     for (int64_t t = 0; t < tokens; ++t) positions.push_back(static_cast<int32_t>(values.integer(0, 99)));
     const Floats x = values.floats(tokens * heads * dim);
-    Floats y = x;
-    rotary(pool, y.data(), cos.data(), sin.data(), positions.data(), tokens, heads, dim, false);
+    Floats y = filled(tokens * heads * dim);
+    rotary(pool, x.data(), y.data(), cos.data(), sin.data(), positions.data(), tokens, heads, dim, false);
     Doubles expected(x.size());
     for (int64_t t = 0; t < tokens; ++t) {
       for (int64_t h = 0; h < heads; ++h) {
@@ -115,7 +115,7 @@ TEST_CASE("rotary turns pairs and its inverse turns them back") {
       }
     }
     REQUIRE(worst_error(y, expected, 0.1) < 1e-6);
-    rotary(pool, y.data(), cos.data(), sin.data(), positions.data(), tokens, heads, dim, true);
+    rotary(pool, y.data(), y.data(), cos.data(), sin.data(), positions.data(), tokens, heads, dim, true);
     REQUIRE(worst_error(y, Doubles(x.begin(), x.end()), 0.1) < 2e-6);
   });
 }

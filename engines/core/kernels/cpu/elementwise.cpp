@@ -203,6 +203,10 @@ void widen_bf16(Executor& threads, const uint16_t* x, float* y, size_t n) {
   over(threads, n, [&](size_t i, size_t count) { HWY_DYNAMIC_DISPATCH(widen_range)(x + i, y + i, count); });
 }
 
+void fill_zero(Executor& threads, float* x, size_t n) {
+  over(threads, n, [&](size_t i, size_t count) { std::memset(x + i, 0, count * sizeof(float)); });
+}
+
 void round_to_bf16(Executor& threads, float* x, size_t n) {
   over(threads, n, [&](size_t i, size_t count) { HWY_DYNAMIC_DISPATCH(round_range)(x + i, count); });
 }

@@ -18,10 +18,11 @@ void swiglu_backward(Executor& threads, const float* gate, const float* up, cons
                      float* d_up, size_t n);
 
 /// Rotary embedding in the half-split layout of Hugging Face (first half paired with second half of
-/// head_dim), in place on x [T, num_heads, head_dim]. cos, sin: [num_positions, head_dim / 2]; positions:
-/// [T], each < num_positions. inverse = rotate backwards, which is the transpose and so the gradient.
-void rotary(Executor& threads, float* x, const float* cos, const float* sin, const int32_t* positions,
-            int64_t num_tokens, int64_t num_heads, int64_t head_dim, bool inverse);
+/// head_dim) of x [T, num_heads, head_dim], into y, which may be x. cos, sin: [num_positions, head_dim / 2];
+/// positions: [T], each < num_positions. inverse = rotate backwards, which is the transpose and so the
+/// gradient.
+void rotary(Executor& threads, const float* x, float* y, const float* cos, const float* sin,
+            const int32_t* positions, int64_t num_tokens, int64_t num_heads, int64_t head_dim, bool inverse);
 
 /// y [T, H] = table [V, H] rows of ids [T].
 void embedding_forward(Executor& threads, const float* table, const int32_t* ids, int64_t num_tokens,
@@ -38,6 +39,7 @@ double sum_of_squares(Executor& threads, const float* x, size_t n);
 /// bfloat16 is the upper half of a float32; narrowing rounds to nearest even, NaN stays NaN.
 void widen_bf16(Executor& threads, const uint16_t* x, float* y, size_t n);
 void narrow_bf16(Executor& threads, const float* x, uint16_t* y, size_t n);
+void fill_zero(Executor& threads, float* x, size_t n);
 /// x rounded to bfloat16 in place.
 void round_to_bf16(Executor& threads, float* x, size_t n);
 

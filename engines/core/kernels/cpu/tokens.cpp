@@ -37,8 +37,8 @@ namespace verlc::kernels {
 HWY_EXPORT(rotate_head);
 HWY_EXPORT(add_to);
 
-void rotary(Executor& threads, float* x, const float* cos, const float* sin, const int32_t* positions,
-            int64_t num_tokens, int64_t num_heads, int64_t head_dim, bool inverse) {
+void rotary(Executor& threads, const float* x, float* y, const float* cos, const float* sin,
+            const int32_t* positions, int64_t num_tokens, int64_t num_heads, int64_t head_dim, bool inverse) {
   use_cpu_target();
   const auto rotate = HWY_DYNAMIC_DISPATCH(rotate_head);
   const int64_t half = head_dim / 2;
@@ -46,8 +46,9 @@ void rotary(Executor& threads, float* x, const float* cos, const float* sin, con
   for_ranges(threads, num_tokens, 1, 1 + 16384 / (row + 1), [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t at = positions[t] * half;
+      if (x != y) std::memcpy(y + t * row, x + t * row, static_cast<size_t>(row) * sizeof(float));
       for (int64_t h = 0; h < num_heads; ++h) {
-        rotate(x + t * row + h * head_dim, cos + at, sin + at, half, inverse ? -1.0F : 1.0F);
+        rotate(y + t * row + h * head_dim, cos + at, sin + at, half, inverse ? -1.0F : 1.0F);
       }
     }
   });

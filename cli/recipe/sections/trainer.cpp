@@ -38,8 +38,11 @@ void TrainerSection::fields(FieldVisitor& v) {
                               .max = 4096,
                               .help = "compute threads of a rank; 0 = share the host's cores"});
   v.field(&oversubscribe, {.key = "oversubscribe", .help = "allow more ranks than cores"});
-  v.field(&balance_batch,
-          {.key = "balance_batch", .help = "give ranks equal numbers of tokens in the update"});
+  v.field(
+      &balance_batch,
+      {.key = "balance_batch",
+       .help = "after scoring, move prompts with their samples between ranks until each has about the same "
+               "work in every mini-batch; results stay the same but for the order of sums"});
   v.field(&logger, {.key = "logger",
                     .choices = {"console", "file"},
                     .help = "where metrics go; file = metrics.jsonl in the run's folder"});

@@ -1,6 +1,8 @@
 // What whole runs give: metrics, samples, models; and that they do not depend on the number of ranks.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <sstream>
 
 #include "core/base/file.hpp"
 #include "e2e/train/job.hpp"
@@ -37,6 +39,15 @@ constexpr const char* kMetricNames[] = {"actor/entropy",
                                         "training/global_step",
                                         "training/epoch",
                                         "training/rollout_probs_diff_max"};
+
+// Ranks write the samples of their parts of every mini-batch.
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
 
 }  // namespace
 
@@ -127,6 +138,8 @@ TEST_CASE("every loss, KL and log-prob setting runs", "[runs]") {
       {"actor.old_log_prob=recompute"},
       {"actor.old_log_prob=verify", "actor.ppo_mini_batch_size=2", "actor.ppo_epochs=2"},
       {"actor.use_kl_loss=true", "actor.kl_loss_type=k1"},
+      {"actor.use_kl_loss=true", "actor.kl_loss_coef=0", "algorithm.use_kl_in_reward=true",
+       "algorithm.kl_ctrl.kl_coef=0"},
       {"actor.use_kl_loss=true", "actor.kl_loss_type=k2"},
       {"actor.use_kl_loss=true", "actor.kl_loss_type=low_var_kl", "actor.entropy_coeff=0.01"},
       {"actor.use_kl_loss=true", "actor.kl_loss_type=abs"},
@@ -152,9 +165,63 @@ TEST_CASE("every loss, KL and log-prob setting runs", "[runs]") {
     CHECK(std::isfinite(metrics[1]["actor/pg_loss"].get<double>()));
     CHECK(metrics[1]["training/rollout_probs_diff_max"] == 0.0);
     // After the first update the policy has left its reference, so the KL shows.
-    if (shown.find("use_kl_loss") != std::string::npos) CHECK(metrics[1]["actor/kl_loss"] != 0.0);
+    if (shown.find("use_kl_loss") != std::string::npos && shown.find("coef=0") == std::string::npos)
+      CHECK(metrics[1]["actor/kl_loss"] != 0.0);
+    CHECK(metrics[1].contains("timing_s/ref") ==
+          (metrics[1].contains("actor/kl_loss") || metrics[1].contains("actor/reward_kl_penalty")));
     if (shown.find("use_kl_in_reward") != std::string::npos)
       CHECK(metrics[1]["actor/reward_kl_penalty"] != 0.0);
+  }
+}
+
+TEST_CASE("exact savings change no sample and no metric", "[runs]") {
+  const Scratch scratch;
+  // Pairs of samples often get equal rewards; later mini-batches and epochs see weights that have moved.
+  const std::vector<std::string> task = {"rollout.n=2", "data.train_batch_size=8",
+                                         "actor.ppo_mini_batch_size=4", "actor.ppo_epochs=2",
+                                         "trainer.total_training_steps=1"};
+  const std::vector<std::pair<int, std::vector<std::string>>> runs = {
+      {1,
+       {"actor.use_prefix_grouper=false", "algorithm.skip_zero_advantage_groups=false",
+        "actor.old_log_prob=recompute", "rollout.enable_prefix_caching=false",
+        "actor.fsdp_config.forward_prefetch=false"}},
+      {1, {"actor.old_log_prob=verify"}},
+      {2, {"actor.old_log_prob=verify"}},
+      {1, {"actor.ppo_max_token_len_per_gpu=20"}},
+      {1, {"actor.use_prefix_grouper=false"}},
+      {2, {"algorithm.skip_zero_advantage_groups=false"}},
+      {1, {"actor.calculate_entropy=false"}}};
+  nlohmann::json expected;
+  std::vector<std::string> samples;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::vector<std::string> settings = runs[i].second;
+    INFO(settings.front() << " on " << runs[i].first << " ranks");
+    settings.insert(settings.end(), task.begin(), task.end());
+    const fs::path out = scratch.path() / std::to_string(i);
+    const Result result = run(train_plugin(runs[i].first, out, settings));
+    INFO(result.output);
+    REQUIRE(result.code == 0);
+    nlohmann::json metrics = read_metrics(out / "plugin/metrics.jsonl").at(0);
+    const std::vector<std::string> own = sorted_lines(read_rollouts(out / "plugin", 1, runs[i].first));
+    if (i == 0) {
+      expected = metrics;
+      samples = own;
+      CHECK(expected["training/zero_advantage_ratio"] > 0.0);
+      CHECK(expected["training/zero_advantage_ratio"] < 1.0);
+    }
+    CHECK(own == samples);
+    if (i + 1 == runs.size()) {
+      CHECK_FALSE(metrics.contains("actor/entropy"));
+      metrics["actor/entropy"] = expected["actor/entropy"];
+    }
+    CHECK(metrics.size() == expected.size());
+    for (const auto& [name, value] : expected.items()) {
+      INFO(name);
+      // What tells of the division over ranks differs with their number.
+      const bool of_ranks = name.starts_with("global_seqlen/") || name.starts_with("balance/");
+      if (value.is_number() && !of_ranks)
+        CHECK(metrics[name].get<double>() == Approx(value.get<double>()).epsilon(1e-5).margin(1e-7));
+    }
   }
 }
 

@@ -203,8 +203,13 @@ TEST_CASE("a training engine's calls, loss, errors and exports come through") {
   const std::vector<int32_t> tokens = {3, 4, 5};
   const std::vector<int32_t> starts = {0, 3};
   const std::vector<uint8_t> mask = {0, 1, 1};
-  const PackedBatch batch{
-      .tokens = tokens, .positions = tokens, .cu_seqlens = starts, .loss_mask = mask, .temperature = {}};
+  const std::vector<int32_t> shared = {0, 2};  // not sent to an engine that does not take it
+  const PackedBatch batch{.tokens = tokens,
+                          .positions = tokens,
+                          .cu_seqlens = starts,
+                          .loss_mask = mask,
+                          .temperature = {},
+                          .shared_prefix = shared};
   std::vector<float> logp(3);
   CHECK(engine.forward_logp(batch, logp) == Outcome::done);
   CHECK(logp == std::vector<float>{-3, -4, -5});

@@ -54,6 +54,7 @@ verlc_status train_estimate(void*, verlc_string, verlc_string, verlc_sink sink, 
 verlc_status forward_logp(verlc_train* train, const verlc_batch* batch, float* logp, float* entropy, float*,
                           verlc_error* error) noexcept {
   return guard(error, [&] {
+    if (batch->num_extra != 0) throw Failure(VERLC_E_ARGUMENT, "sent an extra input that describe() lacks");
     const auto tokens = elements<const int32_t>(*batch->tokens, "tokens");
     std::vector<float> mine(tokens.begin(), tokens.end());
     host().parallel(static_cast<int32_t>(mine.size()),

@@ -158,7 +158,13 @@ verlc_comm* CommService::handle(ProcessGroup& group) {
   std::unique_ptr<verlc_comm>& entry = handles_[&group];
   if (entry == nullptr) entry = std::make_unique<verlc_comm>();
   entry->group = &group;
+  if (group.size() > 1) progress_ = group.progress_maker();
   return entry.get();
+}
+
+void CommService::make_progress() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (progress_) progress_();
 }
 
 }  // namespace verlc

@@ -13,7 +13,7 @@ HostServices::HostServices(CachingAllocator& allocator, Executor& executor, LogS
     : allocator_(allocator),
       log_(log),
       memory_(allocator),
-      threads_(executor),
+      threads_(executor, comm_),
       table_{VERLC_HEAD(verlc_host),
              VERLC_ABI_MAJOR,
              VERLC_ABI_MINOR,

@@ -33,10 +33,10 @@ class HostServices {
   CachingAllocator& allocator_;
   LogService& log_;
   MemoryService memory_;
-  ThreadsService threads_;
   CancelService cancel_;
   MetricsService metrics_;
   CommService comm_;
+  ThreadsService threads_;
   verlc_host table_{};
 };
 

@@ -1,20 +1,19 @@
 #include "host/threads_service.hpp"
 
 namespace verlc {
-namespace {
 
-int32_t count(void* self) noexcept {
-  return static_cast<Executor*>(self)->threads();
+ThreadsService::ThreadsService(Executor& executor, CommService& comm)
+    : executor_(executor), comm_(comm), table_{VERLC_HEAD(verlc_threads), this, count, run} {}
+
+int32_t ThreadsService::count(void* self) noexcept {
+  return static_cast<ThreadsService*>(self)->executor_.threads();
 }
 
-void run(void* self, int32_t n, void (*task)(void* argument, int32_t i) VERLC_NOEXCEPT,
-         void* argument) noexcept {
-  static_cast<Executor*>(self)->parallel(n, task, argument);
+void ThreadsService::run(void* self, int32_t n, void (*task)(void* argument, int32_t i) VERLC_NOEXCEPT,
+                         void* argument) noexcept {
+  auto& service = *static_cast<ThreadsService*>(self);
+  service.comm_.make_progress();
+  service.executor_.parallel(n, task, argument);
 }
-
-}  // namespace
-
-ThreadsService::ThreadsService(Executor& executor)
-    : table_{VERLC_HEAD(verlc_threads), &executor, count, run} {}
 
 }  // namespace verlc

@@ -15,7 +15,7 @@ constexpr uint32_t kPayloadTurns = 64;
 
 }  // namespace
 
-bool RankState::progress(uint64_t ticket) {
+void RankState::progress_all() {
   if (!broken.empty())
     fail_run({.what = "communication broke earlier: " + broken, .where = {}, .value = {}, .fix = {}});
   try {
@@ -26,6 +26,10 @@ bool RankState::progress(uint64_t ticket) {
     broken = fault.what();
     throw;
   }
+}
+
+bool RankState::progress(uint64_t ticket) {
+  progress_all();
   const auto found = operations.find(ticket);
   check(found != operations.end(), "a ticket is waited for once, on a group of the rank that started it");
   return found->second->finished;

@@ -26,8 +26,9 @@ struct RankState {
   uint64_t next_ticket = 1;
   std::string broken;  // why no group of this rank can be used any more
 
-  /// With the mutex held: progress on everything; true when this ticket is over. Throws what an operation
-  /// throws.
+  /// With the mutex held: progress on everything. Throws what an operation throws.
+  void progress_all();
+  /// progress_all(); true when this ticket is over.
   bool progress(uint64_t ticket);
   /// With the mutex held: drops the operations of a transport that goes away. Unfinished ones are never
   /// freed: a message may still be written into them.

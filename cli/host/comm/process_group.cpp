@@ -124,6 +124,20 @@ bool ProcessGroup::done(Ticket ticket) {
   return state_->shared->progress(static_cast<uint64_t>(ticket));
 }
 
+std::function<void()> ProcessGroup::progress_maker() const {
+  return [rank = std::weak_ptr<RankState>(state_->shared)] {
+    const std::shared_ptr<RankState> shared = rank.lock();
+    if (shared == nullptr) return;
+    const std::unique_lock<std::mutex> lock(shared->mutex, std::try_to_lock);
+    if (!lock.owns_lock() || shared->operations.empty() || !shared->broken.empty()) return;
+    try {
+      shared->progress_all();
+    } catch (const Error&) {
+      // Kept as the reason for which every later wait fails.
+    }
+  };
+}
+
 void ProcessGroup::wait(Ticket ticket, std::optional<std::chrono::nanoseconds> limit) {
   RankState& shared = *state_->shared;
   const auto number = static_cast<uint64_t>(ticket);

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,10 +83,13 @@ class ProcessGroup {
   Ticket start_receive(const CommBuffer& buffer, int peer, int tag);
   Ticket start_barrier();
   /// Ends an operation. No limit given = the group's. A ticket is waited for once. Progress is made only
-  /// inside calls of this group.
+  /// inside calls of this group, or of a progress_maker().
   void wait(Ticket ticket, std::optional<std::chrono::nanoseconds> limit = {});
   /// Makes progress and says whether wait() would return at once.
   bool done(Ticket ticket);
+  /// Makes progress on the operations under way on all groups of this rank, also when this group is gone.
+  /// Does not block or throw: a fault shows at the next wait.
+  [[nodiscard]] std::function<void()> progress_maker() const;
 
   void barrier() { wait(start_barrier()); }
   template <typename T>

@@ -132,8 +132,8 @@ double Engine::forward_backward(const Batch& given, bool need_entropy, verlc_los
     services_.host().stop_if_cancelled(batch.cancel_scope);
     Pass pass(*this, compact(batch, extents, part), true, need_entropy);
     call_loss(pass, part, index++, loss, loss_context, &loss_sum);
-    units_.finish_backward();
   }
+  units_.finish_backward();
   return loss_sum;
 }
 

@@ -98,13 +98,16 @@ void ShardedUnits::bind(size_t unit) {
 void ShardedUnits::acquire(Tape& tape, size_t unit) {
   ensure_whole(unit);
   bind(unit);
-  if (unit > 0) prefetch_after(unit, false);
+  // A forward that is repeated for its backward comes from the last unit to the first.
+  if (unit > 0) prefetch_after(unit, config_.gradient_checkpointing && tape.recording());
   tape.on_backward([this, unit] { end_backward(unit); });
 }
 
 void ShardedUnits::release(Tape& tape, size_t unit, bool backward_next) {
   tape.on_backward([this, unit] { begin_backward(unit); });
-  if (!backward_next && !keep_whole_) drop(unit);
+  // The backward of the last unit follows at once.
+  const bool last = unit + 1 == units_.size() && tape.recording();
+  if (!backward_next && !last && !keep_whole_) drop(unit);
 }
 
 void ShardedUnits::begin_backward(size_t unit) {
@@ -169,6 +172,7 @@ void ShardedUnits::drop_panels(size_t unit) {
 }
 
 void ShardedUnits::zero_grad() {
+  finish_reduction();  // of a backward that was broken off
   for (State& state : units_)
     if (state.grad.defined())
       kernels::fill_zero(services_.threads(), state.grad.f32(), static_cast<size_t>(state.grad.size()));

@@ -33,7 +33,8 @@ class ShardedUnits final : public UnitSource {
 
   void acquire(Tape& tape, size_t unit) override;
   void release(Tape& tape, size_t unit, bool backward_next) override;
-  /// Waits for what is still being reduced. After the backward of a micro-batch.
+  /// Waits for what is still being reduced. After the backward of the last micro-batch: the reduction of one
+  /// overlaps with the forward of the next.
   void finish_backward();
   /// Sums the shards' gradients over the copies; once before an optimizer step.
   void reduce_over_replicas();

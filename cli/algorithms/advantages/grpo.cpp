@@ -13,9 +13,11 @@ namespace {
 void normalise_group(std::span<const size_t> group, const AdvantageParams& params,
                      std::vector<double>& rewards) {
   const auto n = static_cast<double>(group.size());
+  // As the distance from one of them: the mean of equal rewards is that reward, and their advantages are 0.
+  const double first = rewards[group.front()];
   double mean = 0.0;
-  for (const size_t s : group) mean += rewards[s];
-  mean /= n;
+  for (const size_t s : group) mean += rewards[s] - first;
+  mean = first + mean / n;
   double square = 0.0;
   for (const size_t s : group) square += (rewards[s] - mean) * (rewards[s] - mean);
   const double deviation = std::sqrt(square / (n - params.ddof));

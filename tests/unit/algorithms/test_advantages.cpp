@@ -55,6 +55,13 @@ TEST_CASE("T8 without the deviation grpo is plain mean subtraction") {
                 {0.75, -0.25, -0.25, -0.25}, 0.0);
 }
 
+TEST_CASE("equal rewards have advantage 0 exactly, whatever their value") {
+  const Batch batch = test::one_token_samples(7);
+  const std::vector<float> advantages =
+      advantages_of("grpo", batch, std::vector<float>(7, 0.1F), std::vector<uint64_t>(7, 3));
+  for (const float advantage : advantages) REQUIRE(advantage == 0.0F);
+}
+
 TEST_CASE("T6 a group of one is rejected, naming the key") {
   const Batch batch = test::one_token_samples(3);
   for (const char* name : {"grpo", "rloo"})

@@ -174,7 +174,7 @@ std::vector<std::string> ProcessGroup::all_gather_text(std::string_view text) {
   const std::vector<int64_t> lengths = all_gather(std::span<const int64_t>(&length, 1));
   const auto longest = static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end()));
   std::vector<uint8_t> padded(longest);
-  std::memcpy(padded.data(), text.data(), text.size());
+  std::copy(text.begin(), text.end(), padded.begin());
   const std::vector<uint8_t> all = all_gather(std::span<const uint8_t>(padded));
   std::vector<std::string> texts;
   for (size_t r = 0; r < lengths.size(); ++r)

@@ -1,5 +1,6 @@
 #include "core/memory/arena.hpp"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -39,7 +40,10 @@ Arena::Arena() {
 }
 
 Arena::~Arena() {
-  if (map_ != nullptr) ::munmap(map_, map_size_);
+  if (map_ == nullptr) return;
+  // The addresses will be others'.
+  ASAN_UNPOISON_MEMORY_REGION(map_, top_ - reinterpret_cast<uintptr_t>(map_));
+  ::munmap(map_, map_size_);
 }
 
 void* Arena::take(size_t size) {

@@ -1,5 +1,6 @@
 #include "core/memory/block_cache.hpp"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -29,7 +30,10 @@ size_t class_size(size_t bytes) {
 }
 
 BlockCache::~BlockCache() {
-  for (void* slab : slabs_) ::munmap(slab, kSlab);
+  for (void* slab : slabs_) {
+    ASAN_UNPOISON_MEMORY_REGION(slab, kSlab);  // the addresses will be others'
+    ::munmap(slab, kSlab);
+  }
 }
 
 void* BlockCache::take(size_t size) {

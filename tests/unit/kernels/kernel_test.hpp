@@ -63,7 +63,7 @@ inline Floats filled(int64_t n, float value = kNan) {
 }
 
 inline bool same_bits(const float* a, const float* b, int64_t n) {
-  return std::memcmp(a, b, static_cast<size_t>(n) * sizeof(float)) == 0;
+  return n == 0 || std::memcmp(a, b, static_cast<size_t>(n) * sizeof(float)) == 0;
 }
 inline bool same_bits(const Floats& a, const Floats& b) {
   return a.size() == b.size() && same_bits(a.data(), b.data(), static_cast<int64_t>(a.size()));

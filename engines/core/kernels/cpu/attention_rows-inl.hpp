@@ -131,12 +131,12 @@ HWY_ATTR inline void rows_times_rows(int rows, TileA a, const float* b, ptrdiff_
   constexpr int64_t kColumns = kAttentionVecs * kLanes;
   int64_t j = 0;
   for (; j + kColumns <= width; j += kColumns) {
-    tile_rows<kAttentionVecs, false, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
-                                                  TileC{c + j, c_row, kLanes}, steps, true);
+    tile_rows<kAttentionVecs, Fetch::none, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
+                                                        TileC{c + j, c_row, kLanes}, steps, true);
   }
   for (; j < width; j += kStep) {
-    tile_rows<kStepVecs, false, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
-                                             TileC{c + j, c_row, kLanes}, steps, true);
+    tile_rows<kStepVecs, Fetch::none, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
+                                                   TileC{c + j, c_row, kLanes}, steps, true);
   }
 }
 

@@ -25,12 +25,14 @@ inline constexpr int kRows = kWide ? 8 : 4;
 static_assert(kPanel % kColumns == 0 && kTileRows % kRows == 0);
 
 HWY_INLINE void one_tile(int rows, const LeftRows& a, const float* p, const float* panel, TileC c,
-                         int64_t depth, bool from_c) {
-  tile_rows<kVectors, true, float>(rows, TileA{p, a.row, a.step}, TileB<float>{panel, kPanel, kLanes}, c,
-                                   depth, from_c);
+                         int64_t depth, bool from_c, bool first) {
+  const TileA left{p, a.row, a.step};
+  const TileB<float> right{panel, kPanel, kLanes};
+  if (first) return tile_rows<kVectors, Fetch::far, float>(rows, left, right, c, depth, from_c);
+  tile_rows<kVectors, Fetch::near, float>(rows, left, right, c, depth, from_c);
 }
 HWY_INLINE void one_tile(int rows, const LeftRows& a, const float* p, const uint32_t* panel, TileC c,
-                         int64_t depth, bool from_c) {
+                         int64_t depth, bool from_c, bool /*first*/) {
   tile_pairs_rows<kVectors>(rows, p, a.row, a.step, panel, kPanel, c, depth, from_c);
 }
 
@@ -41,7 +43,7 @@ HWY_ATTR void full_tiles(const LeftRows& a, int64_t rows, const B* panel, int64_
     for (int64_t i = 0; i < rows; i += kRows) {
       const int count = static_cast<int>(std::min<int64_t>(kRows, rows - i));
       one_tile(count, a, a.p + i / kTileRows * a.tile + i % kTileRows * a.row, panel + j,
-               TileC{out.c + i * out.row + j, out.row, kLanes}, depth, out.from_c);
+               TileC{out.c + i * out.row + j, out.row, kLanes}, depth, out.from_c, i == 0);
     }
   }
 }

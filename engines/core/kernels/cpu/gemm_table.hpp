@@ -8,9 +8,9 @@
 
 namespace verlc::kernels {
 
-/// Steps of the reduction per pass over a panel: 96 KiB of panel stay in the second-level cache, and the
+/// Steps of the reduction per pass over a panel: 48 KiB of panel stay in the second-level cache, and the
 /// loads and stores of c weigh 2 %.
-inline constexpr int64_t kDepth = 512;
+inline constexpr int64_t kDepth = 256;
 /// Rows per packed tile of the left operand of gemm_tn.
 inline constexpr int64_t kTileRows = 8;
 

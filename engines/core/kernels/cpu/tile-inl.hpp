@@ -29,13 +29,17 @@ inline constexpr bool kWide = kLanes == 16;
 /// Steps of one chain.
 inline constexpr int64_t kSegment = 128;
 
-/// A streamed panel comes to the second-level cache 16 KiB ahead of its use and to the first-level cache 1.5
-/// KiB ahead: the first hides the memory's latency, the second the cache's.
-HWY_INLINE void prefetch_stream(const void* p) {
+/// What a tile brings near while it computes: nothing; the panel to the first-level cache, 1.5 KiB ahead of
+/// its use, and the outputs; or, when memory has the panel, this and the panel to the second-level cache, 16
+/// KiB ahead. (For rows after the first that last one would only take load slots.)
+enum class Fetch { none, near, far };
+
+template <Fetch kFetch>
+HWY_INLINE void fetch_panel(const void* p) {
   constexpr ptrdiff_t kNear = 1536;
   constexpr ptrdiff_t kFar = 16384;
-  __builtin_prefetch(static_cast<const char*>(p) + kNear, 0, 3);
-  __builtin_prefetch(static_cast<const char*>(p) + kFar, 0, 2);
+  if (kFetch != Fetch::none) __builtin_prefetch(static_cast<const char*>(p) + kNear, 0, 3);
+  if (kFetch == Fetch::far) __builtin_prefetch(static_cast<const char*>(p) + kFar, 0, 2);
 }
 
 /// Strides in elements: `row` between rows, `k` between steps of the reduction, `vec` between vectors of a
@@ -55,7 +59,7 @@ struct TileC {
 };
 
 /// acc += a * b over `steps` steps, one chain per element; moves both operands on.
-template <int R, int NV, bool kPrefetch, typename T>
+template <int R, int NV, Fetch kFetch, typename T>
 HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb, TileA a, TileB<T> b,
                           int64_t steps) {
   const FloatTag d;
@@ -64,7 +68,7 @@ HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       bv[v] = hn::LoadU(d, pb + v * b.vec);
-      if (kPrefetch) prefetch_stream(pb + v * b.vec);
+      fetch_panel<kFetch>(pb + v * b.vec);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -76,13 +80,13 @@ HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb
 }
 
 /// kChain: instead of segments, one chain over all k that goes on from c when from_c. It may be cut anywhere.
-template <int R, int NV, bool kPrefetch, typename T, bool kChain>
+template <int R, int NV, Fetch kFetch, typename T, bool kChain>
 HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
   const FloatTag d;
   const float* pa = a.p;
   const T* pb = b.p;
   const int64_t segment = kChain ? k : kSegment;
-  if (kPrefetch) {
+  if (kFetch != Fetch::none) {
     // The lines of c come while the chain runs.
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -105,7 +109,7 @@ HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool fr
         for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c.p + r * c.row + v * c.vec);
       }
     }
-    run_chain<R, NV, kPrefetch, T>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0));
+    run_chain<R, NV, kFetch, T>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0));
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
@@ -119,32 +123,32 @@ HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool fr
 }
 
 /// tile() for a number of rows known at run time, at most 8 (6 with four vectors, 4 with 16 registers).
-template <int NV, bool kPrefetch, typename T, bool kChain = false>
+template <int NV, Fetch kFetch, typename T, bool kChain = false>
 HWY_ATTR void tile_rows(int rows, TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
   switch (rows) {
     case 1:
-      return tile<1, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+      return tile<1, NV, kFetch, T, kChain>(a, b, c, k, from_c);
     case 2:
-      return tile<2, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+      return tile<2, NV, kFetch, T, kChain>(a, b, c, k, from_c);
     case 3:
-      return tile<3, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+      return tile<3, NV, kFetch, T, kChain>(a, b, c, k, from_c);
     case 4:
-      return tile<4, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+      return tile<4, NV, kFetch, T, kChain>(a, b, c, k, from_c);
     default:
       break;
   }
   if constexpr (kWide) {
     switch (rows) {
       case 5:
-        return tile<5, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+        return tile<5, NV, kFetch, T, kChain>(a, b, c, k, from_c);
       case 6:
-        return tile<6, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+        return tile<6, NV, kFetch, T, kChain>(a, b, c, k, from_c);
       default:
         break;
     }
     if constexpr (NV <= 3) {
-      if (rows == 7) return tile<7, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
-      if (rows == 8) return tile<8, NV, kPrefetch, T, kChain>(a, b, c, k, from_c);
+      if (rows == 7) return tile<7, NV, kFetch, T, kChain>(a, b, c, k, from_c);
+      if (rows == 8) return tile<8, NV, kFetch, T, kChain>(a, b, c, k, from_c);
     }
   }
 }

@@ -59,7 +59,7 @@ HWY_ATTR HWY_NOINLINE void tile_pairs(const float* a, ptrdiff_t row, ptrdiff_t s
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
         bv[v] = hn::LoadU(WordTag(), b + v * kLanes);
-        prefetch_stream(b + v * kLanes);
+        fetch_panel<Fetch::far>(b + v * kLanes);
       }
       pair_step<R, NV>(acc, a, row, step, bv, i + 2 <= steps);
     }

@@ -19,6 +19,12 @@ int num_threads(const BenchOptions& options) {
   return options.threads > 0 ? options.threads : available_threads();
 }
 
+pipeline::SessionOptions session_options(const BenchOptions& options) {
+  pipeline::SessionOptions result;
+  result.join.threads_per_rank = options.threads;
+  return result;
+}
+
 Timer make_timer(Executor& threads, const BenchOptions& options) {
   return {threads, options.tiny ? 0.0 : options.seconds, size_t{options.tiny ? 32U : 512U} << 20};
 }

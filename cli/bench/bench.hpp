@@ -9,6 +9,7 @@
 
 #include "bench/report.hpp"
 #include "core/kernels/cpu/precision.hpp"
+#include "pipeline/session.hpp"
 
 namespace verlc::bench {
 
@@ -59,6 +60,8 @@ void bench_all(BenchRegistry& registry);
 
 /// Threads that `options` ask for.
 int num_threads(const BenchOptions& options);
+/// A session of one process with those threads.
+pipeline::SessionOptions session_options(const BenchOptions& options);
 /// A timer with what `options` say of time and memory.
 Timer make_timer(Executor& threads, const BenchOptions& options);
 

@@ -1,11 +1,11 @@
 // The phases of a running step, each between two measurements of the machine's limits.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "bench/timer.hpp"
+#include "pipeline/run_record.hpp"
 
 namespace verlc::bench {
 
@@ -29,8 +29,8 @@ class PhaseClock {
   Timer& timer_;
   Arithmetic arithmetic_;
   std::vector<Phase> phases_;
-  size_t running_ = 0;  // index + 1; 0 = none
-  double begin_ = 0;
+  size_t running_ = 0;         // index + 1; 0 = none
+  pipeline::Stopwatch watch_;  // of the running phase
 };
 
 }  // namespace verlc::bench

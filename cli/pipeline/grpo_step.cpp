@@ -8,7 +8,6 @@
 
 #include "algorithms/filters.hpp"
 #include "core/base/error.hpp"
-#include "pipeline/balance.hpp"
 #include "pipeline/grpo_trainer.hpp"
 #include "track/rollout_file.hpp"
 
@@ -39,10 +38,9 @@ bool GrpoTrainer::train_step(uint64_t number) {
   }
   score(step);
   drop_unusable(step);
-  const bool share_prompts = recipe_.actor.use_prefix_grouper && actor_->takes_shared_prefix();
-  balance_samples(step.samples, mini_, recipe_.data.train_batch_size, balance_params(recipe_, share_prompts),
-                  session_.world(), step.metrics);
-  step.packed = pack_samples(step.samples, recipe_.rollout.temperature, share_prompts);
+  balance_samples(step.samples, mini_, recipe_.data.train_batch_size, balance_, session_.world(),
+                  step.metrics);
+  step.packed = pack_samples(step.samples, recipe_.rollout.temperature, balance_.share_prompts);
   log_probs(step);
   advantages(step);
   update(step);

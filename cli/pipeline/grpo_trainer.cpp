@@ -55,6 +55,8 @@ GrpoTrainer::GrpoTrainer(const Recipe& recipe, Session& session)
       kl_(kl_params(recipe.algorithm.kl_ctrl)) {
   session_.world().set_phase("load actor");
   actor_ = make_train_engine(session_, recipe.actor.strategy, actor_config(recipe));
+  // Reads config.json, so once.
+  balance_ = balance_params(recipe, recipe.actor.use_prefix_grouper && actor_->takes_shared_prefix());
   if (recipe.needs_reference())
     reference_ = make_train_engine(session_, recipe.actor.strategy, reference_config(recipe));
   session_.world().set_phase("load rollout");

@@ -10,6 +10,7 @@
 #include "data/row_sampler.hpp"
 #include "pipeline/actor_update.hpp"
 #include "pipeline/background_scoring.hpp"
+#include "pipeline/balance.hpp"
 #include "pipeline/checkpointer.hpp"
 #include "pipeline/length_hints.hpp"
 #include "pipeline/run_record.hpp"
@@ -63,6 +64,7 @@ class GrpoTrainer {
   AdvantageRegistry estimators_;
   KlController kl_;
   std::unique_ptr<ActorUpdate> updater_;
+  BalanceParams balance_;
   LengthHints hints_;
   nlohmann::json resume_state_;  // sampler and controller at the last finished step
   std::optional<double> accuracy_before_, accuracy_after_;

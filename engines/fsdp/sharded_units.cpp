@@ -92,7 +92,7 @@ void ShardedUnits::bind(size_t unit) {
     else
       parameter.var.set_value(value);
   }
-  state.panels.bind_forward(services_.context(), model_.units()[unit], lookup_table(model_));
+  state.panels.bind(services_.context(), model_.units()[unit], lookup_table(model_), false);
 }
 
 void ShardedUnits::acquire(Tape& tape, size_t unit) {
@@ -115,13 +115,14 @@ void ShardedUnits::begin_backward(size_t unit) {
   bind(unit);
   if (!config_.gradient_checkpointing) prefetch_after(unit, true);
   State& state = units_[unit];
-  state.panels.bind_backward(services_.context(), model_.units()[unit], lookup_table(model_));
+  state.panels.bind(services_.context(), model_.units()[unit], lookup_table(model_), true);
   // Without sharding the gradient of the whole unit is the shard's own, summed in place.
-  state.whole_grad =
-      sharded() ? services_.context().empty({state.flat.padded_size()}, Category::grad) : state.grad;
-  if (sharded())
+  state.whole_grad = state.grad;
+  if (sharded()) {
+    state.whole_grad = services_.context().empty({state.flat.padded_size()}, Category::grad);
     kernels::fill_zero(services_.threads(), state.whole_grad.f32(),
                        static_cast<size_t>(state.whole_grad.size()));
+  }
   size_t i = 0;
   for (Parameter& parameter : model_.units()[unit].parameters)
     parameter.var.set_grad(state.whole_grad.part(state.flat.offset(i++), parameter.shape));

@@ -20,9 +20,10 @@ Sides sides(const Parameter& parameter, bool transposed) {
 
 }  // namespace
 
-void UnitPanels::make(const Context& context, const Unit& unit, const Parameter* lookup, bool transposed,
-                      Panels& panels, Pack pack) const {
-  if (!panels.empty()) return;
+UnitPanels::Panels UnitPanels::make(const Context& context, const Unit& unit, const Parameter* lookup,
+                                    bool transposed) const {
+  Panels panels;
+  const auto pack = transposed ? kernels::pack_weight_transposed : kernels::pack_weight;
   for (const Parameter& parameter : unit.parameters) {
     Tensor& made = panels.emplace_back();
     if (!is_operand(parameter, lookup)) continue;
@@ -31,27 +32,19 @@ void UnitPanels::make(const Context& context, const Unit& unit, const Parameter*
     pack(context.threads, precision_, parameter.var.value().f32(), parameter.shape[0], parameter.shape[1],
          made.raw());
   }
+  return panels;
 }
 
-void UnitPanels::bind_forward(const Context& context, Unit& unit, const Parameter* lookup) {
-  if (pack_) make(context, unit, lookup, false, forward_, kernels::pack_weight);
+void UnitPanels::bind(const Context& context, Unit& unit, const Parameter* lookup, bool transposed) {
+  Panels& panels = transposed ? backward_ : forward_;
+  if (pack_ && panels.empty()) panels = make(context, unit, lookup, transposed);
   size_t i = 0;
   for (Parameter& parameter : unit.parameters) {
     const size_t index = i++;
-    parameter.packed.forward = {nullptr, precision_, 0};
+    kernels::PackedMatrix& slot = transposed ? parameter.packed.backward : parameter.packed.forward;
+    slot = {nullptr, precision_, 0};
     if (pack_ && is_operand(parameter, lookup))
-      parameter.packed.forward = {forward_[index].raw(), precision_, sides(parameter, false).k};
-  }
-}
-
-void UnitPanels::bind_backward(const Context& context, Unit& unit, const Parameter* lookup) {
-  if (!pack_) return;
-  make(context, unit, lookup, true, backward_, kernels::pack_weight_transposed);
-  size_t i = 0;
-  for (Parameter& parameter : unit.parameters) {
-    const size_t index = i++;
-    if (is_operand(parameter, lookup))
-      parameter.packed.backward = {backward_[index].raw(), precision_, sides(parameter, true).k};
+      slot = {panels[index].raw(), precision_, sides(parameter, transposed).k};
   }
 }
 

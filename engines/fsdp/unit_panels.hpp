@@ -13,19 +13,16 @@ class UnitPanels {
  public:
   UnitPanels(kernels::Precision precision, bool pack) : precision_(precision), pack_(pack) {}
 
-  /// Points the slots at panels for y = x w^T, made from the slots' values if there are none yet. `lookup`: a
-  /// table that is no operand of a product, or null.
-  void bind_forward(const Context& context, Unit& unit, const Parameter* lookup);
-  /// The same for dx = dy w.
-  void bind_backward(const Context& context, Unit& unit, const Parameter* lookup);
+  /// Points the slots at panels for y = x w^T, or, transposed, for dx = dy w; made from the slots' values if
+  /// there are none yet. `lookup`: a table that is no operand of a product, or null.
+  void bind(const Context& context, Unit& unit, const Parameter* lookup, bool transposed);
   /// The values changed or went.
   void drop(Unit& unit);
 
  private:
-  using Panels = std::vector<Tensor>;  // by parameter
-  using Pack = void (*)(Executor&, kernels::Precision, const float*, int64_t, int64_t, void*);
-  void make(const Context& context, const Unit& unit, const Parameter* lookup, bool transposed,
-            Panels& panels, Pack pack) const;
+  using Panels = std::vector<Tensor>;  // by parameter; undefined where it is no operand
+  [[nodiscard]] Panels make(const Context& context, const Unit& unit, const Parameter* lookup,
+                            bool transposed) const;
 
   kernels::Precision precision_;
   bool pack_;

@@ -78,9 +78,7 @@ Timing measure(RolloutEngine& engine, Timer& timer, const Work& work, int64_t st
 int run(const BenchOptions& options, Report& report) {
   const BenchModel model(options);
   const ModelWork work(model.config());
-  pipeline::SessionOptions session_options;
-  session_options.join.threads_per_rank = options.threads;
-  pipeline::Session session(session_options);
+  pipeline::Session session(session_options(options));
   Timer timer = make_timer(session.threads(), options);
   const std::vector<Batch> batches = options.tiny
                                          ? std::vector<Batch>{{1, 24, 6}, {4, 24, 6}}

@@ -60,12 +60,6 @@ class TrainBench {
   }
 
  private:
-  static pipeline::SessionOptions session_options(const BenchOptions& options) {
-    pipeline::SessionOptions result;
-    result.join.threads_per_rank = options.threads;
-    return result;
-  }
-
   static std::string engine_config(const BenchOptions& options, const BenchModel& model) {
     nlohmann::json config = {{"model", model.path()}, {"init", "random"}, {"sharding", "none"}};
     if (options.precision() != kernels::Precision::f32) config["dtype"] = options.dtype;

@@ -1,6 +1,5 @@
 // Every benchmark at its tiny size: that it runs and that its values are sane, so that none rots. How fast
 // anything is is nobody's business here.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -11,32 +10,14 @@
 #include <set>
 
 #include "core/base/file.hpp"
+#include "support/run_verlc.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-struct Outcome {
-  int code = -1;
-  std::string output;
-};
-
-// `redirection`: where standard error goes.
-Outcome run(const std::string& arguments, const std::string& redirection = "2>&1",
-            const std::string& environment = "") {
-  const std::string command =
-      environment + " " + VERLC_BINARY_DIR + "/bin/verlc " + arguments + " </dev/null " + redirection;
-  Outcome outcome;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-    outcome.output.append(buffer, got);
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
+using verlc::test::Outcome;
 
 // A file of this test that is removed at the end.
 class File {
@@ -94,13 +75,14 @@ std::set<std::string> row_names(const Json& report) {
 }  // namespace
 
 TEST_CASE("every benchmark that the help names runs and gives finite values") {
-  const std::string help = run("bench --help").output;
+  const std::string help = verlc::test::run_verlc("bench --help").output;
   size_t found = 0;
   for (const char* bench : {"attention", "decode", "gemm", "kernels", "step", "train"}) {
     INFO(bench);
     CHECK(help.find(std::string("\n  ") + bench + " ") != std::string::npos);
     const File file;
-    const Outcome outcome = run(std::string("bench ") + bench + " --tiny --threads 1 --json " + file.name());
+    const Outcome outcome =
+        verlc::test::run_verlc(std::string("bench ") + bench + " --tiny --threads 1 --json " + file.name());
     INFO(outcome.output);
     REQUIRE(outcome.code == 0);
     check_report(file.read(), bench);
@@ -114,7 +96,8 @@ TEST_CASE("every benchmark that the help names runs and gives finite values") {
 }
 
 TEST_CASE("--json - leaves standard output to the values") {
-  const Outcome outcome = run("bench attention --tiny --threads 2 --json -", "2>/dev/null");
+  const Outcome outcome =
+      verlc::test::run_verlc("bench attention --tiny --threads 2 --json -", "2>/dev/null");
   CHECK(outcome.code == 0);
   check_report(Json::parse(outcome.output), "attention");
 }
@@ -126,14 +109,15 @@ TEST_CASE("bfloat16 weights and lower instruction sets are measured too") {
                                      {"decode", "bfloat16"},
                                      {"train", "bfloat16"},
                                      {"step", "bfloat16"}}) {
-    const Outcome outcome = run("bench " + bench + " --tiny --dtype " + dtype + " --json " + file.name());
+    const Outcome outcome =
+        verlc::test::run_verlc("bench " + bench + " --tiny --dtype " + dtype + " --json " + file.name());
     INFO(outcome.output);
     REQUIRE(outcome.code == 0);
     check_report(file.read(), bench);
     CHECK(file.read()["dtype"] == dtype);
   }
-  const Outcome portable =
-      run("bench gemm --tiny --threads 1 --json " + file.name(), "2>&1", "VERLC_CPU_TARGET=portable");
+  const Outcome portable = verlc::test::run_verlc("bench gemm --tiny --threads 1 --json " + file.name(),
+                                                  "2>&1", "VERLC_CPU_TARGET=portable");
   INFO(portable.output);
   REQUIRE(portable.code == 0);
   check_report(file.read(), "gemm");
@@ -145,7 +129,7 @@ TEST_CASE("a step has all phases with the exact savings off, fewer with them on,
   for (const std::string ranks : {"1", "2"}) {
     const std::string common =
         "bench step --tiny --threads 1 --steps 1 --ranks " + ranks + " --json " + file.name();
-    const Outcome plain = run(common + " --no-sharing");
+    const Outcome plain = verlc::test::run_verlc(common + " --no-sharing");
     INFO(plain.output);
     REQUIRE(plain.code == 0);
     check_report(file.read(), "step");
@@ -153,7 +137,7 @@ TEST_CASE("a step has all phases with the exact savings off, fewer with them on,
           std::set<std::string>{"gen (step 1)", "reward (step 1)", "old_log_prob (step 1)", "ref (step 1)",
                                 "adv (step 1)", "update_actor (step 1)", "update_weights (step 1)"});
     CHECK(file.read()["values"].contains("peak resident"));
-    const Outcome shared = run(common + " --no-reference");
+    const Outcome shared = verlc::test::run_verlc(common + " --no-reference");
     INFO(shared.output);
     REQUIRE(shared.code == 0);
     const std::set<std::string> names = row_names(file.read());
@@ -165,10 +149,10 @@ TEST_CASE("a step has all phases with the exact savings off, fewer with them on,
 }
 
 TEST_CASE("a benchmark refuses what it can't measure") {
-  CHECK(run("bench").code == 2);
-  CHECK(run("bench gemm --dtype float16").code == 2);
-  CHECK(run("bench decode --tiny --model /nowhere").code == 2);
-  const Outcome outcome = run("bench step --tiny --set actor.no_such_key=1");
+  CHECK(verlc::test::run_verlc("bench").code == 2);
+  CHECK(verlc::test::run_verlc("bench gemm --dtype float16").code == 2);
+  CHECK(verlc::test::run_verlc("bench decode --tiny --model /nowhere").code == 2);
+  const Outcome outcome = verlc::test::run_verlc("bench step --tiny --set actor.no_such_key=1");
   CHECK(outcome.code == 2);
   CHECK(outcome.output.find("no_such_key") != std::string::npos);
 }

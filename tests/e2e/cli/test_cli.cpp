@@ -1,5 +1,4 @@
 // The program as a user meets it: messages, exit codes, and the frozen list of commands and flags.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -11,28 +10,13 @@
 #include <set>
 
 #include "core/base/file.hpp"
+#include "support/run_verlc.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int code = -1;
-  std::string output;  ///< stdout and stderr together
-};
-
-Outcome run(const std::string& arguments) {
-  const std::string command = std::string(VERLC_BINARY_DIR) + "/bin/verlc " + arguments + " 2>&1 </dev/null";
-  Outcome outcome;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-    outcome.output.append(buffer, got);
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
+using verlc::test::Outcome;
 
 bool contains(const Outcome& outcome, const std::string& text) {
   return outcome.output.find(text) != std::string::npos;
@@ -68,7 +52,7 @@ class Folder {
 TEST_CASE("a good recipe passes and its time is told") {
   const Folder folder;
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome = run("check " + folder.file("good.toml") + " --ranks 2");
+  const Outcome outcome = verlc::test::run_verlc("check " + folder.file("good.toml") + " --ranks 2");
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
   std::cout << "verlc check with process start: " << elapsed.count() << " ms\n";
   INFO(outcome.output);
@@ -79,7 +63,7 @@ TEST_CASE("a good recipe passes and its time is told") {
 TEST_CASE("a bad recipe exits with 2 and tells every problem") {
   const Folder folder;
   folder.write("bad.toml", "base = \"good.toml\"\n[actor]\nlr = 1\n[rollout]\nn = 1\ntop_p = 0.5\n");
-  const Outcome outcome = run("check " + folder.file("bad.toml") + " --set seed=x");
+  const Outcome outcome = verlc::test::run_verlc("check " + folder.file("bad.toml") + " --set seed=x");
   INFO(outcome.output);
   CHECK(outcome.code == 2);
   CHECK(contains(outcome, "4 problems"));
@@ -88,23 +72,24 @@ TEST_CASE("a bad recipe exits with 2 and tells every problem") {
   CHECK(contains(outcome, "bad.toml:5 rollout.n"));
   CHECK(contains(outcome, "bad.toml:6 rollout.top_p"));
   CHECK(contains(outcome, "--set seed: must be an integer"));
-  const Outcome missing = run("check " + folder.file("none.toml"));
+  const Outcome missing = verlc::test::run_verlc("check " + folder.file("none.toml"));
   CHECK(missing.code == 2);
   CHECK(contains(missing, "does not exist"));
-  const Outcome syntax = run("check " + folder.file("train.jsonl"));
+  const Outcome syntax = verlc::test::run_verlc("check " + folder.file("train.jsonl"));
   CHECK(syntax.code == 2);
   CHECK(contains(syntax, "train.jsonl:1:"));
 }
 
 TEST_CASE("a shown recipe shows the same again") {
   const Folder folder;
-  const Outcome first = run("recipe show " + folder.file("good.toml") + " --set actor.optim.lr=1e-5");
+  const Outcome first =
+      verlc::test::run_verlc("recipe show " + folder.file("good.toml") + " --set actor.optim.lr=1e-5");
   REQUIRE(first.code == 0);
   folder.write("shown.toml", first.output);
-  CHECK(run("recipe show " + folder.file("shown.toml")).output == first.output);
-  CHECK(run("check " + folder.file("shown.toml")).code == 0);
-  CHECK(contains(run("recipe schema actor.optim"), "peak learning rate"));
-  CHECK(run("recipe schema --json").output.starts_with("["));
+  CHECK(verlc::test::run_verlc("recipe show " + folder.file("shown.toml")).output == first.output);
+  CHECK(verlc::test::run_verlc("check " + folder.file("shown.toml")).code == 0);
+  CHECK(contains(verlc::test::run_verlc("recipe schema actor.optim"), "peak learning rate"));
+  CHECK(verlc::test::run_verlc("recipe schema --json").output.starts_with("["));
 }
 
 TEST_CASE("unknown words name the nearest") {
@@ -116,21 +101,21 @@ TEST_CASE("unknown words name the nearest") {
            {"", "a command is missing"},
            {"--nonsense", "--version"},
            {"recipe schema actor.optm", "did you mean actor.optim?"}}) {
-    const Outcome outcome = run(arguments);
+    const Outcome outcome = verlc::test::run_verlc(arguments);
     INFO(arguments << "\n" << outcome.output);
     CHECK(outcome.code == 2);
     CHECK(outcome.output.starts_with("error: "));
     CHECK(contains(outcome, hint));
   }
-  CHECK(run("--version").code == 0);
-  CHECK(run("--help").code == 0);
+  CHECK(verlc::test::run_verlc("--version").code == 0);
+  CHECK(verlc::test::run_verlc("--help").code == 0);
 }
 
 namespace {
 
 // "<command>: --flag --flag" lines of a command and its subcommands, from the help pages.
 void describe(const std::string& command, std::set<std::string>& lines) {
-  const std::string help = run(command + " --help").output;
+  const std::string help = verlc::test::run_verlc(command + " --help").output;
   std::string line = command + ":";
   std::set<std::string> flags;
   const std::regex flag("(?:^|\n) +(?:-\\w,)?(--[a-z0-9-]+)");

@@ -87,41 +87,14 @@ HWY_ATTR HWY_NOINLINE void score_tile(const float* a, ptrdiff_t a_row, const flo
   }
 }
 
-template <int R>
-HWY_INLINE void score_tile_groups(int groups, const float* a, ptrdiff_t a_row, const float* const* keys,
-                                  int64_t head_dim, float* out) {
-  if constexpr (kWide) {
-    switch (groups) {
-      case 4:
-        return score_tile<R, 4>(a, a_row, keys, head_dim, out);
-      case 3:
-        return score_tile<R, 3>(a, a_row, keys, head_dim, out);
-      case 2:
-        return score_tile<R, 2>(a, a_row, keys, head_dim, out);
-      default:
-        break;
-    }
-  }
-  return score_tile<R, 1>(a, a_row, keys, head_dim, out);
-}
-
-/// score_tile for at most kAttentionRows rows and 1 ... kAttentionGroups groups.
+/// score_tile for 1 ... kAttentionRows rows and 1 ... kAttentionGroups groups.
 HWY_INLINE void rows_times_keys(int rows, int groups, const float* a, ptrdiff_t a_row,
                                 const float* const* keys, int64_t head_dim, float* out) {
-  if constexpr (kWide) {
-    if (rows == 6) return score_tile_groups<6>(groups, a, a_row, keys, head_dim, out);
-    if (rows == 5) return score_tile_groups<5>(groups, a, a_row, keys, head_dim, out);
-  }
-  switch (rows) {
-    case 4:
-      return score_tile_groups<4>(groups, a, a_row, keys, head_dim, out);
-    case 3:
-      return score_tile_groups<3>(groups, a, a_row, keys, head_dim, out);
-    case 2:
-      return score_tile_groups<2>(groups, a, a_row, keys, head_dim, out);
-    default:
-      return score_tile_groups<1>(groups, a, a_row, keys, head_dim, out);
-  }
+  with_count<kAttentionRows>(rows, [&](auto r) HWY_ATTR {
+    with_count<kAttentionGroups>(groups, [&](auto g) HWY_ATTR {
+      score_tile<decltype(r)::value, decltype(g)::value>(a, a_row, keys, head_dim, out);
+    });
+  });
 }
 
 /// c[r][0 .. width) += sum over `steps` in order of a[r][step] * b[step][0 .. width), one chain; width is a
@@ -131,12 +104,12 @@ HWY_ATTR inline void rows_times_rows(int rows, TileA a, const float* b, ptrdiff_
   constexpr int64_t kColumns = kAttentionVecs * kLanes;
   int64_t j = 0;
   for (; j + kColumns <= width; j += kColumns) {
-    tile_rows<kAttentionVecs, Fetch::none, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
-                                                        TileC{c + j, c_row, kLanes}, steps, true);
+    tile_rows<kAttentionVecs, Fetch::none, true>(rows, a, TileB{b + j, b_row, kLanes},
+                                                 TileC{c + j, c_row, kLanes}, steps, true);
   }
   for (; j < width; j += kStep) {
-    tile_rows<kStepVecs, Fetch::none, float, true>(rows, a, TileB<float>{b + j, b_row, kLanes},
-                                                   TileC{c + j, c_row, kLanes}, steps, true);
+    tile_rows<kStepVecs, Fetch::none, true>(rows, a, TileB{b + j, b_row, kLanes}, TileC{c + j, c_row, kLanes},
+                                            steps, true);
   }
 }
 
@@ -175,23 +148,13 @@ HWY_ATTR HWY_NOINLINE void value_tile(const float* a, const float* const* groups
   }
 }
 
+/// value_tile for 1 ... kAttentionRows rows.
 template <int NV>
 HWY_INLINE void value_tile_rows(int rows, const float* a, const float* const* groups, ptrdiff_t b_row,
                                 ptrdiff_t column, int64_t begin, int64_t end, float* c, ptrdiff_t c_row) {
-  if constexpr (kWide) {
-    if (rows == 6) return value_tile<6, NV>(a, groups, b_row, column, begin, end, c, c_row);
-    if (rows == 5) return value_tile<5, NV>(a, groups, b_row, column, begin, end, c, c_row);
-  }
-  switch (rows) {
-    case 4:
-      return value_tile<4, NV>(a, groups, b_row, column, begin, end, c, c_row);
-    case 3:
-      return value_tile<3, NV>(a, groups, b_row, column, begin, end, c, c_row);
-    case 2:
-      return value_tile<2, NV>(a, groups, b_row, column, begin, end, c, c_row);
-    default:
-      return value_tile<1, NV>(a, groups, b_row, column, begin, end, c, c_row);
-  }
+  with_count<kAttentionRows>(rows, [&](auto r) HWY_ATTR {
+    value_tile<decltype(r)::value, NV>(a, groups, b_row, column, begin, end, c, c_row);
+  });
 }
 
 /// value_tile over all head_dim columns, for at most kAttentionRows rows and keys of one key block; rows of c

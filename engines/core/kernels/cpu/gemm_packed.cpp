@@ -34,11 +34,6 @@ struct Piece {
   int64_t first, rows, panel, k0, depth;
 };
 
-const void* panel_at(const PackedMatrix& packed, int64_t panel, int64_t step) {
-  const PackedMatrix part = packed.from(panel, step);
-  return part.panels;
-}
-
 class PieceKernel {
  public:
   explicit PieceKernel(const Product& product)
@@ -50,7 +45,7 @@ class PieceKernel {
     const int64_t columns = std::min(kPanel, product_.n - piece.panel * kPanel);
     const PanelOut out{product_.c + piece.first * product_.n + piece.panel * kPanel, product_.n, columns,
                        product_.accumulate || piece.k0 > 0};
-    const void* panel = panel_at(product_.packed, piece.panel, piece.k0);
+    const void* panel = product_.packed.from(piece.panel, piece.k0).panels;
     if (product_.packed.precision == Precision::f32)
       return table_.panel(left(piece), piece.rows, static_cast<const float*>(panel), piece.depth, out);
     if (dot_ != nullptr) return dot(piece, static_cast<const uint32_t*>(panel), out);

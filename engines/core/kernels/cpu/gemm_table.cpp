@@ -27,9 +27,9 @@ static_assert(kPanel % kColumns == 0 && kTileRows % kRows == 0);
 HWY_INLINE void one_tile(int rows, const LeftRows& a, const float* p, const float* panel, TileC c,
                          int64_t depth, bool from_c, bool first) {
   const TileA left{p, a.row, a.step};
-  const TileB<float> right{panel, kPanel, kLanes};
-  if (first) return tile_rows<kVectors, Fetch::far, float>(rows, left, right, c, depth, from_c);
-  tile_rows<kVectors, Fetch::near, float>(rows, left, right, c, depth, from_c);
+  const TileB right{panel, kPanel, kLanes};
+  if (first) return tile_rows<kVectors, Fetch::far>(rows, left, right, c, depth, from_c);
+  tile_rows<kVectors, Fetch::near>(rows, left, right, c, depth, from_c);
 }
 HWY_INLINE void one_tile(int rows, const LeftRows& a, const float* p, const uint32_t* panel, TileC c,
                          int64_t depth, bool from_c, bool /*first*/) {

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace verlc::kernels::HWY_NAMESPACE {
@@ -48,9 +49,8 @@ struct TileA {
   const float* p;
   ptrdiff_t row, k;
 };
-template <typename T>
 struct TileB {
-  const T* p;
+  const float* p;
   ptrdiff_t k, vec;
 };
 struct TileC {
@@ -59,8 +59,8 @@ struct TileC {
 };
 
 /// acc += a * b over `steps` steps, one chain per element; moves both operands on.
-template <int R, int NV, Fetch kFetch, typename T>
-HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb, TileA a, TileB<T> b,
+template <int R, int NV, Fetch kFetch>
+HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const float*& pb, TileA a, TileB b,
                           int64_t steps) {
   const FloatTag d;
   for (int64_t i = 0; i < steps; ++i, pa += a.k, pb += b.k) {
@@ -80,11 +80,11 @@ HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const T*& pb
 }
 
 /// kChain: instead of segments, one chain over all k that goes on from c when from_c. It may be cut anywhere.
-template <int R, int NV, Fetch kFetch, typename T, bool kChain>
-HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
+template <int R, int NV, Fetch kFetch, bool kChain>
+HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB b, TileC c, int64_t k, bool from_c) {
   const FloatTag d;
   const float* pa = a.p;
-  const T* pb = b.p;
+  const float* pb = b.p;
   const int64_t segment = kChain ? k : kSegment;
   if (kFetch != Fetch::none) {
     // The lines of c come while the chain runs.
@@ -109,7 +109,7 @@ HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool fr
         for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c.p + r * c.row + v * c.vec);
       }
     }
-    run_chain<R, NV, kFetch, T>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0));
+    run_chain<R, NV, kFetch>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0));
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
@@ -122,35 +122,22 @@ HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB<T> b, TileC c, int64_t k, bool fr
   }
 }
 
-/// tile() for a number of rows known at run time, at most 8 (6 with four vectors, 4 with 16 registers).
-template <int NV, Fetch kFetch, typename T, bool kChain = false>
-HWY_ATTR void tile_rows(int rows, TileA a, TileB<T> b, TileC c, int64_t k, bool from_c) {
-  switch (rows) {
-    case 1:
-      return tile<1, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-    case 2:
-      return tile<2, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-    case 3:
-      return tile<3, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-    case 4:
-      return tile<4, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-    default:
-      break;
+/// body(std::integral_constant<int, count>) for a count from 1 to kMost known at run time only: the sizes of
+/// a register tile are template parameters.
+template <int kMost, typename F>
+HWY_INLINE void with_count(int count, F&& body) {
+  if constexpr (kMost > 1) {
+    if (count < kMost) return with_count<kMost - 1>(count, body);
   }
-  if constexpr (kWide) {
-    switch (rows) {
-      case 5:
-        return tile<5, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-      case 6:
-        return tile<6, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-      default:
-        break;
-    }
-    if constexpr (NV <= 3) {
-      if (rows == 7) return tile<7, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-      if (rows == 8) return tile<8, NV, kFetch, T, kChain>(a, b, c, k, from_c);
-    }
-  }
+  body(std::integral_constant<int, kMost>());
+}
+
+/// tile() for 1 to 8 rows (6 with four vectors, 4 with 16 registers).
+template <int NV, Fetch kFetch, bool kChain = false>
+HWY_ATTR void tile_rows(int rows, TileA a, TileB b, TileC c, int64_t k, bool from_c) {
+  constexpr int kMost = !kWide ? 4 : NV <= 3 ? 8 : 6;
+  with_count<kMost>(
+      rows, [&](auto r) HWY_ATTR { tile<decltype(r)::value, NV, kFetch, kChain>(a, b, c, k, from_c); });
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

@@ -79,32 +79,9 @@ HWY_ATTR HWY_NOINLINE void tile_pairs(const float* a, ptrdiff_t row, ptrdiff_t s
 template <int NV>
 HWY_ATTR void tile_pairs_rows(int rows, const float* a, ptrdiff_t row, ptrdiff_t step, const uint32_t* b,
                               ptrdiff_t b_row, TileC c, int64_t depth, bool from_c) {
-  switch (rows) {
-    case 1:
-      return tile_pairs<1, NV>(a, row, step, b, b_row, c, depth, from_c);
-    case 2:
-      return tile_pairs<2, NV>(a, row, step, b, b_row, c, depth, from_c);
-    case 3:
-      return tile_pairs<3, NV>(a, row, step, b, b_row, c, depth, from_c);
-    case 4:
-      return tile_pairs<4, NV>(a, row, step, b, b_row, c, depth, from_c);
-    default:
-      break;
-  }
-  if constexpr (kWide) {
-    switch (rows) {
-      case 5:
-        return tile_pairs<5, NV>(a, row, step, b, b_row, c, depth, from_c);
-      case 6:
-        return tile_pairs<6, NV>(a, row, step, b, b_row, c, depth, from_c);
-      case 7:
-        return tile_pairs<7, NV>(a, row, step, b, b_row, c, depth, from_c);
-      case 8:
-        return tile_pairs<8, NV>(a, row, step, b, b_row, c, depth, from_c);
-      default:
-        break;
-    }
-  }
+  with_count<kWide ? 8 : 4>(rows, [&](auto r) HWY_ATTR {
+    tile_pairs<decltype(r)::value, NV>(a, row, step, b, b_row, c, depth, from_c);
+  });
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

@@ -100,7 +100,7 @@ class GemmBench {
       gemm_packed(pool_, y.get(), {panels.get(), precision, n}, nullptr, x.get(), m, k, n, false,
                   rounded.get());
     });
-    Floats scratch(gemm_scratch_floats(pool_.threads()), false);
+    Floats scratch(gemm_tn_scratch_floats(pool_.threads()), false);
     row(text("dW", shape, m), work(shape, m, 0), dw,
         [&] { gemm_tn(pool_, precision, y.get(), x.get(), w.get(), m, n, k, false, scratch.get()); });
   }

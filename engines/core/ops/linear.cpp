@@ -52,7 +52,7 @@ void Linear::backward(const Context& context, std::span<const Tensor> in, std::s
     d_in[0].give(context, std::move(dx));
   }
   if (d_in[1].wanted()) {
-    const Tensor scratch = context.scratch(kernels::gemm_scratch_floats(threads));
+    const Tensor scratch = context.scratch(kernels::gemm_tn_scratch_floats(threads));
     kernels::gemm_tn(context.threads, packed.forward.precision, dy.f32(), x.f32(),
                      d_in[1].sum(context, w.shape()).f32(), rows, n, k, true, scratch.f32());
   }

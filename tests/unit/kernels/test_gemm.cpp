@@ -59,7 +59,7 @@ void multiply_packed(Executor& threads, const Problem& p, Precision precision, b
 /// The same logical product through one of the entry points.
 Floats multiply(Executor& threads, const Problem& p, Form form, bool accumulate, bool bias) {
   Floats c = accumulate ? p.start : filled(p.rows * p.outputs);
-  Floats scratch = filled(static_cast<int64_t>(gemm_scratch_floats(threads.threads())));
+  Floats scratch = filled(static_cast<int64_t>(gemm_tn_scratch_floats(threads.threads())));
   const float* b = bias ? p.bias.data() : nullptr;
   switch (form) {
     case Form::nt:

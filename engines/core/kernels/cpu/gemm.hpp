@@ -64,7 +64,7 @@ void round_rows(Executor& threads, const float* x, int64_t m, int64_t k, float* 
 void gemm_packed_rounded(Executor& threads, const float* rounded, PackedMatrix packed, const float* bias,
                          float* c, int64_t m, int64_t n, int64_t k, bool accumulate);
 
-/// Scratch of the unpacked products below, in floats.
+/// Scratch of gemm_nt and gemm_nn, in floats.
 size_t gemm_scratch_floats(int threads);
 /// c [M, N] (+)= x [M, K] * w^T with w [N, K], packing panels on the way; equal to gemm_packed in f32, bit
 /// for bit.
@@ -73,6 +73,8 @@ void gemm_nt(Executor& threads, const float* x, const float* w, const float* bia
 /// dx [M, K] (+)= dy [M, N] * w [N, K]; reduction over n in order.
 void gemm_nn(Executor& threads, const float* dy, const float* w, float* dx, int64_t m, int64_t n, int64_t k,
              bool accumulate, float* scratch);
+/// Scratch of gemm_tn, in floats.
+size_t gemm_tn_scratch_floats(int threads);
 /// dw [N, K] (+)= dy^T [N, M] * x [M, K]; reduction over the M tokens in order. bf16 rounds both operands,
 /// the other precisions take them as they are.
 void gemm_tn(Executor& threads, Precision precision, const float* dy, const float* x, float* dw, int64_t m,

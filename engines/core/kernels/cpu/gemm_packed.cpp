@@ -46,10 +46,11 @@ class PieceKernel {
     const PanelOut out{product_.c + piece.first * product_.n + piece.panel * kPanel, product_.n, columns,
                        product_.accumulate || piece.k0 > 0};
     const void* panel = product_.packed.from(piece.panel, piece.k0).panels;
+    const Ahead next = after(piece);
     if (product_.packed.precision == Precision::f32)
-      return table_.panel(left(piece), piece.rows, static_cast<const float*>(panel), piece.depth, out);
-    if (dot_ != nullptr) return dot(piece, static_cast<const uint32_t*>(panel), out);
-    widening(piece, static_cast<const uint32_t*>(panel), out);
+      return table_.panel(left(piece), piece.rows, static_cast<const float*>(panel), piece.depth, out, next);
+    if (dot_ != nullptr) return dot(piece, static_cast<const uint32_t*>(panel), out, next);
+    widening(piece, static_cast<const uint32_t*>(panel), out, next);
   }
 
  private:
@@ -58,19 +59,28 @@ class PieceKernel {
     return {product_.x + piece.first * k + piece.k0, k, 1, kTileRows * k};
   }
 
-  void widening(const Piece& piece, const uint32_t* panel, PanelOut out) const {
+  /// The panel's next steps, or the next panel's first.
+  [[nodiscard]] Ahead after(const Piece& piece) const {
+    const int64_t step = piece.k0 + piece.depth;
+    const bool same = step < product_.k;
+    const int64_t depth = same ? std::min(kDepth, product_.k - step) : std::min(kDepth, product_.k);
+    const PackedMatrix next = product_.packed.from(same ? piece.panel : piece.panel + 1, same ? step : 0);
+    return {next.panels, panel_words(next.precision, depth) * int64_t{sizeof(uint32_t)}};
+  }
+
+  void widening(const Piece& piece, const uint32_t* panel, PanelOut out, Ahead next) const {
     if (piece.rows <= kTileRows)
       return table_.panel_widening(left(piece), piece.rows, panel, piece.depth, out);
     alignas(64) float wide[kDepth * kPanel];  // widened once for all rows
     table_.split(panel, piece.depth, wide);
-    table_.panel(left(piece), piece.rows, wide, piece.depth, out);
+    table_.panel(left(piece), piece.rows, wide, piece.depth, out, next);
   }
 
-  void dot(const Piece& piece, const uint32_t* panel, PanelOut out) const {
+  void dot(const Piece& piece, const uint32_t* panel, PanelOut out, Ahead next) const {
     const int64_t pairs = (product_.k + 1) / 2;
     const LeftPairs rows{reinterpret_cast<const uint32_t*>(product_.x) + piece.first * pairs + piece.k0 / 2,
                          pairs, 1, kTileRows * pairs};
-    dot_(rows, piece.rows, panel, (piece.depth + 1) / 2, out);
+    dot_(rows, piece.rows, panel, (piece.depth + 1) / 2, out, next);
   }
 
   const Product& product_;
@@ -99,8 +109,9 @@ void run(Executor& threads, const Product& product, int64_t m) {
   const int64_t panels = (product.n + kPanel - 1) / kPanel;
   const int64_t tiles = (m + kTileRows - 1) / kTileRows;
   const int team = threads.threads();
-  const int tasks = team == 1 || tiles * panels < 16 * team ? team : team * kTasksPerThread;
-  const Grid grid = split_grid(tiles, panels, tasks);
+  const int tasks = tiles * panels < 16 * team ? team : product_tasks(threads);
+  // A weight comes from memory, a row from a cache, where the other thread's rows are too.
+  const Grid grid = split_grid(m, kTileRows, product.n, kPanel, tasks, {4, 25, rows_per_block(product.k)});
   threads.for_each(grid.rows * grid.columns, [&](int task) {
     run_block(product, kernel, part_of(m, kTileRows, grid.rows, task / grid.columns),
               part_of(panels, 1, grid.columns, task % grid.columns));

@@ -24,26 +24,33 @@ inline constexpr int kColumns = kVectors * kLanes;
 inline constexpr int kRows = kWide ? 8 : 4;
 static_assert(kPanel % kColumns == 0 && kTileRows % kRows == 0);
 
+/// Fewer tiles than this can not bring the next panel near at a line a step: they fetch their own.
+inline constexpr int64_t kSpreadTiles = 3;
+
 HWY_INLINE void one_tile(int rows, const LeftRows& a, const float* p, const float* panel, TileC c,
-                         int64_t depth, bool from_c, bool first) {
+                         int64_t depth, bool from_c, const Upcoming* next) {
   const TileA left{p, a.row, a.step};
   const TileB right{panel, kPanel, kLanes};
-  if (first) return tile_rows<kVectors, Fetch::far>(rows, left, right, c, depth, from_c);
-  tile_rows<kVectors, Fetch::near>(rows, left, right, c, depth, from_c);
+  if (next == nullptr) return tile_rows<kVectors, Fetch::far>(rows, left, right, c, depth, from_c);
+  tile_rows<kVectors, Fetch::near>(rows, left, right, c, depth, from_c, *next);
 }
 HWY_INLINE void one_tile(int rows, const LeftRows& a, const float* p, const uint32_t* panel, TileC c,
-                         int64_t depth, bool from_c, bool /*first*/) {
+                         int64_t depth, bool from_c, const Upcoming* /*next*/) {
   tile_pairs_rows<kVectors>(rows, p, a.row, a.step, panel, kPanel, c, depth, from_c);
 }
 
 template <typename B>
-HWY_ATTR void full_tiles(const LeftRows& a, int64_t rows, const B* panel, int64_t depth,
-                         const PanelOut& out) {
+HWY_ATTR void full_tiles(const LeftRows& a, int64_t rows, const B* panel, int64_t depth, const PanelOut& out,
+                         Ahead ahead) {
+  const int64_t tiles = kPanel / kColumns * ((rows + kRows - 1) / kRows);
+  const bool spread = tiles >= kSpreadTiles || ahead.p == nullptr;
+  const void* first = ahead.p == nullptr ? panel : ahead.p;
+  Upcoming next{static_cast<const char*>(first), ahead.bytes / std::max<int64_t>(1, tiles * depth)};
   for (int64_t j = 0; j < kPanel; j += kColumns) {
-    for (int64_t i = 0; i < rows; i += kRows) {
+    for (int64_t i = 0; i < rows; i += kRows, next.p += next.step * depth) {
       const int count = static_cast<int>(std::min<int64_t>(kRows, rows - i));
       one_tile(count, a, a.p + i / kTileRows * a.tile + i % kTileRows * a.row, panel + j,
-               TileC{out.c + i * out.row + j, out.row, kLanes}, depth, out.from_c, i == 0);
+               TileC{out.c + i * out.row + j, out.row, kLanes}, depth, out.from_c, spread ? &next : nullptr);
     }
   }
 }
@@ -61,18 +68,22 @@ HWY_ATTR void edge_tiles(const LeftRows& a, int64_t rows, const B* panel, int64_
     for (int64_t r = 0; out.from_c && r < count; ++r) {
       std::memcpy(buffer + r * kPanel, out.c + (i + r) * out.row, bytes);
     }
-    full_tiles<B>(left, count, panel, depth, PanelOut{buffer, kPanel, kPanel, out.from_c});
+    full_tiles<B>(left, count, panel, depth, PanelOut{buffer, kPanel, kPanel, out.from_c}, {});
     for (int64_t r = 0; r < count; ++r) std::memcpy(out.c + (i + r) * out.row, buffer + r * kPanel, bytes);
   }
 }
 
 template <typename B>
-HWY_ATTR void any_panel(LeftRows a, int64_t rows, const B* panel, int64_t depth, PanelOut out) {
+HWY_ATTR void any_panel(LeftRows a, int64_t rows, const B* panel, int64_t depth, PanelOut out, Ahead next) {
   if (out.columns == kPanel) {
-    full_tiles<B>(a, rows, panel, depth, out);
+    full_tiles<B>(a, rows, panel, depth, out, next);
   } else {
     edge_tiles<B>(a, rows, panel, depth, out);
   }
+}
+
+HWY_ATTR void any_panel_pairs(LeftRows a, int64_t rows, const uint32_t* panel, int64_t depth, PanelOut out) {
+  any_panel<uint32_t>(a, rows, panel, depth, out, {});
 }
 
 HWY_ATTR void pack_transposed(const float* w, ptrdiff_t stride, int64_t columns, int64_t depth, float* out) {
@@ -185,8 +196,8 @@ HWY_ATTR void split(const uint32_t* pairs, int64_t depth, float* out) {
 
 const GemmTable* get_gemm_table() {
   static constexpr GemmTable kTable{
-      &any_panel<float>,  &any_panel<uint32_t>, &pack_transposed, &pack_rows,  &pack_left, &pack_rows_rounded,
-      &pack_left_rounded, &pack_row_pairs,      &pack_left_pairs, &narrow_row, &round_row, &split};
+      &any_panel<float>,  &any_panel_pairs, &pack_transposed, &pack_rows,  &pack_left, &pack_rows_rounded,
+      &pack_left_rounded, &pack_row_pairs,  &pack_left_pairs, &narrow_row, &round_row, &split};
   return &kTable;
 }
 

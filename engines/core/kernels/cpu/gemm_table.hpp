@@ -32,10 +32,18 @@ struct PanelOut {
   bool from_c;
 };
 
-using DotPanel = void (*)(LeftPairs a, int64_t rows, const uint32_t* panel, int64_t pairs, PanelOut out);
+/// What the next call will read: brought to the second-level cache while this one computes, spread evenly
+/// over its steps. Empty: the panel of this call, and what follows, are near already.
+struct Ahead {
+  const void* p = nullptr;
+  int64_t bytes = 0;
+};
+
+using DotPanel = void (*)(LeftPairs a, int64_t rows, const uint32_t* panel, int64_t pairs, PanelOut out,
+                          Ahead next);
 
 struct GemmTable {
-  void (*panel)(LeftRows a, int64_t rows, const float* panel, int64_t depth, PanelOut out);
+  void (*panel)(LeftRows a, int64_t rows, const float* panel, int64_t depth, PanelOut out, Ahead next);
   /// A panel of pairs against float rows.
   void (*panel_widening)(LeftRows a, int64_t rows, const uint32_t* panel, int64_t depth, PanelOut out);
   /// out[k][j] = w[j][k] for j < columns, 0 beyond; `stride` between rows of w.

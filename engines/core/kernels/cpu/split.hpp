@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "core/base/executor.hpp"
@@ -35,24 +36,54 @@ void for_ranges(Executor& threads, int64_t n, int64_t grain, int64_t least, F&& 
   });
 }
 
+/// Calls body(slot, i) once for each i in [0, n); calls of one slot follow each other, so each of the
+/// threads() slots may have scratch of its own.
+template <typename F>
+void for_each_slot(Executor& threads, int n, F&& body) {
+  std::atomic<int> next{0};
+  threads.for_each(std::min(n, threads.threads()), [&](int slot) {
+    for (int i = next.fetch_add(1); i < n; i = next.fetch_add(1)) body(slot, i);
+  });
+}
+
 /// A grid of tasks over rows and columns of a matrix.
 struct Grid {
   int rows = 1;
   int columns = 1;
 };
 
-/// The grid of at most `tasks` tasks whose largest task is smallest; columns are split first.
-inline Grid split_grid(int64_t row_units, int64_t column_units, int tasks) {
+/// Tasks of a large matrix product: its pieces are fine enough that a slower core costs little.
+inline int product_tasks(const Executor& threads) {
+  return threads.threads() == 1 ? 1 : threads.threads() * 8;
+}
+/// Packing an element of an operand takes about the time of so many of its multiply-adds.
+inline constexpr double kPackCost = 12;
+
+/// What the operands of a task of a matrix product cost beside its multiply-adds, in multiply-adds an
+/// element: an element of a row is fetched once for all columns of the task, an element of a column once for
+/// every `rows_at_once` of its rows.
+struct OperandCosts {
+  double row, column;
+  int64_t rows_at_once;
+};
+
+/// The grid of at most `tasks` tasks over an output of [rows, columns] whose largest task costs least;
+/// borders are at multiples of the grains.
+inline Grid split_grid(int64_t rows, int64_t row_grain, int64_t columns, int64_t column_grain, int tasks,
+                       const OperandCosts& costs) {
+  const int64_t row_units = (rows + row_grain - 1) / row_grain;
+  const int64_t column_units = (columns + column_grain - 1) / column_grain;
   Grid best{1, 1};
-  int64_t best_cost = row_units * column_units + 1;
-  for (int rows = 1; rows <= tasks && rows <= row_units; ++rows) {
-    const int columns = static_cast<int>(std::min<int64_t>(tasks / rows, column_units));
-    const int64_t cost =
-        ((row_units + rows - 1) / rows) * ((column_units + columns - 1) / std::max(columns, 1));
-    if (columns >= 1 && cost < best_cost) {
-      best_cost = cost;
-      best = {rows, columns};
-    }
+  double least = 0;
+  for (int down = 1; down <= tasks && down <= row_units; ++down) {
+    const int across = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(tasks / down, column_units)));
+    const auto height = static_cast<double>((row_units + down - 1) / down * row_grain);
+    const auto width = static_cast<double>((column_units + across - 1) / across * column_grain);
+    const double shared = std::min(height, static_cast<double>(costs.rows_at_once));
+    const double cost = height * width * (1 + costs.row / width + costs.column / shared);
+    if (down > 1 && cost >= least) continue;
+    least = cost;
+    best = {down, across};
   }
   return best;
 }

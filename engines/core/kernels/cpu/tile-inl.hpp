@@ -31,9 +31,15 @@ inline constexpr bool kWide = kLanes == 16;
 inline constexpr int64_t kSegment = 128;
 
 /// What a tile brings near while it computes: nothing; the panel to the first-level cache, 1.5 KiB ahead of
-/// its use, and the outputs; or, when memory has the panel, this and the panel to the second-level cache, 16
-/// KiB ahead. (For rows after the first that last one would only take load slots.)
+/// its use, the outputs, and what comes after this panel (Upcoming) to the second-level cache; or, when one
+/// tile is all that reads the panel, the panel itself to the second-level cache, 16 KiB ahead.
 enum class Fetch { none, near, far };
+
+/// Memory that is read after this tile: `step` bytes of it are brought near at each step of the reduction.
+struct Upcoming {
+  const char* p = nullptr;
+  ptrdiff_t step = 0;
+};
 
 template <Fetch kFetch>
 HWY_INLINE void fetch_panel(const void* p) {
@@ -61,9 +67,13 @@ struct TileC {
 /// acc += a * b over `steps` steps, one chain per element; moves both operands on.
 template <int R, int NV, Fetch kFetch>
 HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const float*& pb, TileA a, TileB b,
-                          int64_t steps) {
+                          int64_t steps, Upcoming& next) {
   const FloatTag d;
   for (int64_t i = 0; i < steps; ++i, pa += a.k, pb += b.k) {
+    if (kFetch == Fetch::near) {
+      __builtin_prefetch(next.p, 0, 2);
+      next.p += next.step;
+    }
     FloatVec bv[NV];
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
@@ -81,7 +91,7 @@ HWY_INLINE void run_chain(FloatVec (&acc)[R][NV], const float*& pa, const float*
 
 /// kChain: instead of segments, one chain over all k that goes on from c when from_c. It may be cut anywhere.
 template <int R, int NV, Fetch kFetch, bool kChain>
-HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB b, TileC c, int64_t k, bool from_c) {
+HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB b, TileC c, int64_t k, bool from_c, Upcoming next) {
   const FloatTag d;
   const float* pa = a.p;
   const float* pb = b.p;
@@ -109,7 +119,7 @@ HWY_ATTR HWY_NOINLINE void tile(TileA a, TileB b, TileC c, int64_t k, bool from_
         for (int v = 0; v < NV; ++v) acc[r][v] = hn::LoadU(d, c.p + r * c.row + v * c.vec);
       }
     }
-    run_chain<R, NV, kFetch>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0));
+    run_chain<R, NV, kFetch>(acc, pa, pb, a, b, HWY_MIN(segment, k - k0), next);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
@@ -134,10 +144,10 @@ HWY_INLINE void with_count(int count, F&& body) {
 
 /// tile() for 1 to 8 rows (6 with four vectors, 4 with 16 registers).
 template <int NV, Fetch kFetch, bool kChain = false>
-HWY_ATTR void tile_rows(int rows, TileA a, TileB b, TileC c, int64_t k, bool from_c) {
+HWY_ATTR void tile_rows(int rows, TileA a, TileB b, TileC c, int64_t k, bool from_c, Upcoming next = {}) {
   constexpr int kMost = !kWide ? 4 : NV <= 3 ? 8 : 6;
   with_count<kMost>(
-      rows, [&](auto r) HWY_ATTR { tile<decltype(r)::value, NV, kFetch, kChain>(a, b, c, k, from_c); });
+      rows, [&](auto r) HWY_ATTR { tile<decltype(r)::value, NV, kFetch, kChain>(a, b, c, k, from_c, next); });
 }
 
 }  // namespace verlc::kernels::HWY_NAMESPACE

@@ -108,7 +108,7 @@ size_t vocab_scratch_floats(int threads, int64_t num_rows, int64_t hidden, Preci
   const int64_t rows = std::min(num_rows, kBackwardRows);
   const auto narrow = static_cast<size_t>(rounded_floats(precision, rows, kVocabChunk));
   const size_t backward = static_cast<size_t>(rows * kVocabChunk + rounded_floats(precision, rows, hidden)) +
-                          std::max(narrow, gemm_scratch_floats(threads));
+                          std::max(narrow, gemm_tn_scratch_floats(threads));
   return std::max(forward, backward);
 }
 
@@ -117,14 +117,13 @@ void vocab_logprob_forward(Executor& threads, const float* h, HeadWeight head, c
                            float* logp, float* entropy, float* lse, float* scratch) {
   use_cpu_target();
   const ForwardCall call{h, head, targets, inv_temperature, hidden, vocab, logp, entropy, lse};
-  const int tasks = threads.threads();
-  threads.for_each(tasks, [&](int task) {
-    float* logits = scratch + static_cast<size_t>(task) * forward_task_floats(hidden, head.forward.precision);
+  const int64_t blocks = (num_rows + kForwardRows - 1) / kForwardRows;
+  const auto tasks =
+      static_cast<int>(std::max(blocks, std::min<int64_t>(threads.threads(), (num_rows + 7) / 8)));
+  for_each_slot(threads, tasks, [&](int slot, int task) {
+    float* logits = scratch + static_cast<size_t>(slot) * forward_task_floats(hidden, head.forward.precision);
     const Range mine = part_of(num_rows, 8, tasks, task);
-    for (int64_t r = mine.begin; r < mine.end; r += kForwardRows) {
-      forward_rows(call, r, std::min(kForwardRows, mine.end - r), logits,
-                   logits + kForwardRows * kVocabChunk);
-    }
+    forward_rows(call, mine.begin, mine.end - mine.begin, logits, logits + kForwardRows * kVocabChunk);
   });
 }
 

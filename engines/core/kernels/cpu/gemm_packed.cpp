@@ -29,6 +29,11 @@ struct Product {
   bool accumulate;
 };
 
+/// Panels of one task, and the first panel of the task that its thread is likely to take next.
+struct Panels {
+  int64_t begin, end, next;
+};
+
 /// Rows [first, first + rows) against steps [k0, k0 + depth) of panel `panel`.
 struct Piece {
   int64_t first, rows, panel, k0, depth;
@@ -41,12 +46,12 @@ class PieceKernel {
         table_(gemm_table()),
         dot_(product.packed.precision == Precision::bf16 ? dot_panel() : nullptr) {}
 
-  void run(const Piece& piece) const {
+  void run(const Piece& piece, const Panels& panels) const {
     const int64_t columns = std::min(kPanel, product_.n - piece.panel * kPanel);
     const PanelOut out{product_.c + piece.first * product_.n + piece.panel * kPanel, product_.n, columns,
                        product_.accumulate || piece.k0 > 0};
     const void* panel = product_.packed.from(piece.panel, piece.k0).panels;
-    const Ahead next = after(piece);
+    const Ahead next = after(piece, panels);
     if (product_.packed.precision == Precision::f32)
       return table_.panel(left(piece), piece.rows, static_cast<const float*>(panel), piece.depth, out, next);
     if (dot_ != nullptr) return dot(piece, static_cast<const uint32_t*>(panel), out, next);
@@ -59,13 +64,15 @@ class PieceKernel {
     return {product_.x + piece.first * k + piece.k0, k, 1, kTileRows * k};
   }
 
-  /// The panel's next steps, or the next panel's first.
-  [[nodiscard]] Ahead after(const Piece& piece) const {
-    const int64_t step = piece.k0 + piece.depth;
-    const bool same = step < product_.k;
-    const int64_t depth = same ? std::min(kDepth, product_.k - step) : std::min(kDepth, product_.k);
-    const PackedMatrix next = product_.packed.from(same ? piece.panel : piece.panel + 1, same ? step : 0);
-    return {next.panels, panel_words(next.precision, depth) * int64_t{sizeof(uint32_t)}};
+  /// As many steps as the piece has, kDepth steps further on.
+  [[nodiscard]] Ahead after(const Piece& piece, const Panels& panels) const {
+    const PackedMatrix& packed = product_.packed;
+    int64_t step = piece.k0 + kDepth;
+    int64_t panel = piece.panel;
+    for (; step >= product_.k && panel < panels.end; ++panel) step -= product_.k;
+    if (panel >= panels.end) panel = panels.next;
+    return {packed.from(panel, std::max<int64_t>(0, step) / 2 * 2).panels,
+            panel_words(packed.precision, piece.depth) * int64_t{sizeof(uint32_t)}};
   }
 
   void widening(const Piece& piece, const uint32_t* panel, PanelOut out, Ahead next) const {
@@ -88,7 +95,7 @@ class PieceKernel {
   DotPanel dot_;
 };
 
-void run_block(const Product& product, const PieceKernel& kernel, Range rows, Range panels) {
+void run_block(const Product& product, const PieceKernel& kernel, Range rows, Panels panels) {
   const int64_t k = std::max<int64_t>(product.k, 1);
   const int64_t step = rows_per_block(k);
   for (int64_t i = rows.begin; i < rows.end; i += step) {
@@ -96,7 +103,7 @@ void run_block(const Product& product, const PieceKernel& kernel, Range rows, Ra
     const int64_t depth = count <= kTileRows ? k : kDepth;
     for (int64_t p = panels.begin; p < panels.end; ++p) {
       for (int64_t k0 = 0; k0 < k; k0 += depth)
-        kernel.run({i, count, p, k0, std::min(depth, product.k - k0)});
+        kernel.run({i, count, p, k0, std::min(depth, product.k - k0)}, panels);
       if (product.bias == nullptr) continue;
       const int64_t columns = std::min(kPanel, product.n - p * kPanel);
       add_bias(product.c + i * product.n + p * kPanel, count, product.n, columns, product.bias + p * kPanel);
@@ -107,14 +114,15 @@ void run_block(const Product& product, const PieceKernel& kernel, Range rows, Ra
 void run(Executor& threads, const Product& product, int64_t m) {
   const PieceKernel kernel(product);
   const int64_t panels = (product.n + kPanel - 1) / kPanel;
-  const int64_t tiles = (m + kTileRows - 1) / kTileRows;
   const int team = threads.threads();
-  const int tasks = tiles * panels < 16 * team ? team : product_tasks(threads);
   // A weight comes from memory, a row from a cache, where the other thread's rows are too.
-  const Grid grid = split_grid(m, kTileRows, product.n, kPanel, tasks, {4, 25, rows_per_block(product.k)});
+  const Grid grid = split_grid(m, kTileRows, product.n, kPanel, team, {4, 25, rows_per_block(product.k)});
   threads.for_each(grid.rows * grid.columns, [&](int task) {
+    const int column = task % grid.columns;
+    const Range mine = part_of(panels, 1, grid.columns, column);
+    const int64_t next = part_of(panels, 1, grid.columns, std::min(column + team, grid.columns - 1)).begin;
     run_block(product, kernel, part_of(m, kTileRows, grid.rows, task / grid.columns),
-              part_of(panels, 1, grid.columns, task % grid.columns));
+              {mine.begin, mine.end, next});
   });
 }
 

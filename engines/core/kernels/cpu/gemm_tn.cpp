@@ -139,7 +139,7 @@ void run(Executor& threads, const Kernel<T>& kernel, const Call& call, float* sc
       right.pack(threads);
       const Range mine = right.panels();
       const Grid grid = split_grid(call.n, kTileRows, (mine.end - mine.begin) * kPanel, kPanel,
-                                   product_tasks(threads), {kPackCost, 0, kLeftRows});
+                                   threads.threads(), {kPackCost, 0, kLeftRows});
       for_each_slot(threads, grid.rows * grid.columns, [&](int slot, int task) {
         const Range part = part_of(mine.end - mine.begin, 1, grid.columns, task % grid.columns);
         multiply(kernel, call, right, part_of(call.n, kTileRows, grid.rows, task / grid.columns),

@@ -16,7 +16,7 @@ template <typename Pack>
 void right_packed(Executor& threads, const float* x, float* c, int64_t m, int64_t n, int64_t k,
                   const float* bias, bool accumulate, float* scratch, Pack pack) {
   const GemmTable& table = gemm_table();
-  const Grid grid = split_grid(m, kTileRows, n, kPanel, product_tasks(threads), {0, kPackCost, kRightRows});
+  const Grid grid = split_grid(m, kTileRows, n, kPanel, threads.threads(), {0, kPackCost, kRightRows});
   const int64_t panels = (n + kPanel - 1) / kPanel;
   for_each_slot(threads, grid.rows * grid.columns, [&](int slot, int task) {
     float* panel = scratch + slot * kPanelFloats;

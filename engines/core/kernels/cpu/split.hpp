@@ -52,10 +52,6 @@ struct Grid {
   int columns = 1;
 };
 
-/// Tasks of a large matrix product: its pieces are fine enough that a slower core costs little.
-inline int product_tasks(const Executor& threads) {
-  return threads.threads() == 1 ? 1 : threads.threads() * 8;
-}
 /// Packing an element of an operand takes about the time of so many of its multiply-adds.
 inline constexpr double kPackCost = 12;
 
@@ -67,23 +63,28 @@ struct OperandCosts {
   int64_t rows_at_once;
 };
 
-/// The grid of at most `tasks` tasks over an output of [rows, columns] whose largest task costs least;
-/// borders are at multiples of the grains.
-inline Grid split_grid(int64_t rows, int64_t row_grain, int64_t columns, int64_t column_grain, int tasks,
+/// The grid over an output of [rows, columns], with borders at multiples of the grains, that a team is done
+/// with first: tasks that fetch little twice, and enough of them that a slower core holds nobody up for long.
+inline Grid split_grid(int64_t rows, int64_t row_grain, int64_t columns, int64_t column_grain, int team,
                        const OperandCosts& costs) {
+  if (team == 1) return {1, 1};
+  constexpr int kMostTasks = 8;  // of a thread
   const int64_t row_units = (rows + row_grain - 1) / row_grain;
   const int64_t column_units = (columns + column_grain - 1) / column_grain;
   Grid best{1, 1};
   double least = 0;
-  for (int down = 1; down <= tasks && down <= row_units; ++down) {
-    const int across = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(tasks / down, column_units)));
+  for (int down = 1; down <= kMostTasks * team && down <= row_units; ++down) {
     const auto height = static_cast<double>((row_units + down - 1) / down * row_grain);
-    const auto width = static_cast<double>((column_units + across - 1) / across * column_grain);
     const double shared = std::min(height, static_cast<double>(costs.rows_at_once));
-    const double cost = height * width * (1 + costs.row / width + costs.column / shared);
-    if (down > 1 && cost >= least) continue;
-    least = cost;
-    best = {down, across};
+    for (int across = 1; down * across <= kMostTasks * team && across <= column_units; ++across) {
+      const auto width = static_cast<double>((column_units + across - 1) / across * column_grain);
+      const double task = height * width * (1 + costs.row / width + costs.column / shared);
+      // Somebody waits for half a task in the mean.
+      const double cost = task * ((down * across + team - 1) / team + 0.5);
+      if (least > 0 && cost >= least) continue;
+      least = cost;
+      best = {down, across};
+    }
   }
   return best;
 }

@@ -40,7 +40,8 @@ double add_entropy(const ActorLossInput& input, double coefficient, std::span<co
 
 LossResult actor_loss(const ActorLossInput& input, const ActorLossParams& params, LossGradients gradients) {
   check(params.loss != nullptr, "an actor has a policy loss");
-  const std::vector<double> weights = token_weights(params.aggregation, input.layout, input.counts);
+  const Aggregation aggregation = params.loss->aggregation.value_or(params.aggregation);
+  const std::vector<double> weights = token_weights(aggregation, input.layout, input.counts);
   const size_t tokens = weights.size();
   check(gradients.d_logp.size() == tokens, "one derivative per token");
   std::vector<double> d_logp(tokens, 0.0);
@@ -52,7 +53,8 @@ LossResult actor_loss(const ActorLossInput& input, const ActorLossParams& params
                                       .old_logp = input.old_logp,
                                       .advantages = input.advantages,
                                       .is_weights = input.is_weights,
-                                      .weights = weights},
+                                      .weights = weights,
+                                      .seed = input.seed},
                                      params.policy, d_logp, result.metrics);
   if (params.use_kl_loss) {
     const double kl = add_kl(input, params, weights, d_logp);

@@ -33,6 +33,7 @@ struct ActorLossInput {
   std::span<const float> advantages{};
   std::span<const float> is_weights{};  ///< may be empty
   GlobalCounts counts{};                ///< of the whole optimiser step, all ranks
+  uint64_t seed = 0;                    ///< of this micro-batch, for losses that draw
 };
 
 /// Where derivatives go, [T] each, overwritten; exactly 0 at masked slots. `d_entropy` may be empty.

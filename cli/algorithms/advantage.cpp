@@ -33,6 +33,43 @@ AdvantageOutput broadcast_outcomes(const PackedLayout& layout, std::span<const d
   return out;
 }
 
+GroupStatistics group_statistics(std::span<const size_t> group, std::span<const double> rewards, int ddof) {
+  check(ddof == 0 || ddof == 1, "ddof is 0 or 1");
+  const auto n = static_cast<double>(group.size());
+  // As the distance from one of them: the mean of equal rewards is that reward, and their advantages are 0.
+  const double first = rewards[group.front()];
+  GroupStatistics statistics;
+  for (const size_t s : group) statistics.mean += rewards[s] - first;
+  statistics.mean = first + statistics.mean / n;
+  double square = 0.0;
+  for (const size_t s : group) square += (rewards[s] - statistics.mean) * (rewards[s] - statistics.mean);
+  statistics.deviation = std::sqrt(square / (n - ddof));
+  return statistics;
+}
+
+void for_each_group(const AdvantageInput& input, std::string_view estimator,
+                    const std::function<void(std::span<const size_t>)>& body) {
+  check(input.uids.size() == input.layout.num_samples(), "one uid per sample");
+  for (const std::vector<size_t>& group : groups_by_uid(input.uids)) {
+    if (group.size() < 2) fail_lone_group(estimator, input.uids[group.front()]);
+    body(group);
+  }
+}
+
+std::vector<float> rewards_to_go(const PackedLayout& layout, std::span<const float> rewards, double gamma) {
+  check(rewards.size() == layout.num_tokens(), "one reward per token");
+  std::vector<float> returns(layout.num_tokens(), 0.0F);
+  for (size_t s = 0; s < layout.num_samples(); ++s) {
+    double next = 0.0;
+    for (size_t t = layout.end(s); t-- > layout.begin(s);) {
+      if (layout.mask[t] == 0) continue;
+      next = static_cast<double>(rewards[t]) + gamma * next;
+      returns[t] = static_cast<float>(next);
+    }
+  }
+  return returns;
+}
+
 void fail_lone_group(std::string_view estimator, uint64_t uid) {
   fail_input({.what = std::string(estimator) +
                       " compares the responses to one prompt, but a group holds a single response",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -48,9 +49,13 @@ struct AdvantageOutput {
 /// one).
 struct Advantage {
   std::string_view name{};  ///< verl's name, the value of algorithm.adv_estimator
+  std::string_view help{};
   bool needs_values = false;
   bool needs_groups = false;
   bool needs_baselines = false;
+  bool normalises_groups = false;  ///< reads norm_adv_by_std_in_grpo, ddof and eps
+  bool discounts = false;          ///< reads gamma
+  bool zero_for_equal = false;     ///< a group of equal rewards gets exactly 0
   AdvantageOutput (*compute)(const AdvantageInput&, const AdvantageParams&, GroupReducer&) = nullptr;
 };
 
@@ -64,6 +69,21 @@ std::vector<double> outcomes_of(const AdvantageInput& input);
 
 /// Writes `scalars[s]` on every loss token of sample s, as advantages and as returns.
 AdvantageOutput broadcast_outcomes(const PackedLayout& layout, std::span<const double> scalars);
+
+struct GroupStatistics {
+  double mean = 0.0;
+  double deviation = 0.0;
+};
+/// Of one group's rewards. Equal rewards have exactly their value as mean. ddof: 0 or 1.
+GroupStatistics group_statistics(std::span<const size_t> group, std::span<const double> rewards, int ddof);
+
+/// Calls body(sample indices) for each group of input.uids; a group of one is fail_lone_group().
+void for_each_group(const AdvantageInput& input, std::string_view estimator,
+                    const std::function<void(std::span<const size_t>)>& body);
+
+/// [T] G_t = r_t + gamma G_{t+1} over trainable tokens, observations between them stepped over (traps T17); 0
+/// at masked slots.
+std::vector<float> rewards_to_go(const PackedLayout& layout, std::span<const float> rewards, double gamma);
 
 /// The error for a group of one response, which has nothing to be compared with (traps T6).
 [[noreturn]] void fail_lone_group(std::string_view estimator, uint64_t uid);

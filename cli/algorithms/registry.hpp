@@ -46,11 +46,37 @@ class Registry {
     return list;
   }
 
+  /// The unit called `name`, or null.
+  [[nodiscard]] const Unit* look_up(std::string_view name) const {
+    for (const Unit& unit : units_)
+      if (std::string_view(unit.name) == name) return &unit;
+    return nullptr;
+  }
+
   [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
 
  private:
   std::string noun_;
   std::vector<Unit> units_;
 };
+
+/// Names of all units; they live as long as the process.
+template <typename Unit>
+std::vector<std::string_view> name_views(const Registry<Unit>& registry) {
+  std::vector<std::string_view> names;
+  for (const Unit& unit : registry.units()) names.push_back(unit.name);
+  return names;
+}
+
+/// "a: what a is; b: ..." of units that have a `help`.
+template <typename Unit>
+std::string describe_units(const Registry<Unit>& registry) {
+  std::string text;
+  for (const Unit& unit : registry.units()) {
+    if (!text.empty()) text += "; ";
+    text += std::string(unit.name) + ": " + std::string(unit.help);
+  }
+  return text;
+}
 
 }  // namespace verlc

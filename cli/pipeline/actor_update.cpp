@@ -51,8 +51,18 @@ ActorUpdate::ActorUpdate(const Recipe& recipe, Session& session, TrainEngine& en
       schedule_(make_schedule(recipe.actor.optim, total_steps)) {
   const ActorSection& actor = recipe.actor;
   params_.loss = &losses_.find(actor.policy_loss.loss_mode, "actor.policy_loss.loss_mode");
-  params_.policy = {actor.clip_ratio_low.value_or(actor.clip_ratio),
-                    actor.clip_ratio_high.value_or(actor.clip_ratio), actor.clip_ratio_c};
+  const PolicyLossSection& policy = actor.policy_loss;
+  params_.policy = {.clip_ratio_low = actor.clip_ratio_low.value_or(actor.clip_ratio),
+                    .clip_ratio_high = actor.clip_ratio_high.value_or(actor.clip_ratio),
+                    .clip_ratio_c = actor.clip_ratio_c,
+                    .tau_pos = actor.tau_pos,
+                    .tau_neg = actor.tau_neg,
+                    .clip_cov_ratio = policy.clip_cov_ratio,
+                    .clip_cov_lb = policy.clip_cov_lb,
+                    .clip_cov_ub = policy.clip_cov_ub,
+                    .kl_cov_ratio = policy.kl_cov_ratio,
+                    .ppo_kl_coef = policy.ppo_kl_coef,
+                    .dro_beta = policy.dro_beta};
   params_.aggregation = parse_aggregation(actor.loss_agg_mode, "actor.loss_agg_mode");
   params_.entropy_coeff = actor.entropy_coeff;
   params_.use_kl_loss = recipe.has_kl_loss();
@@ -79,7 +89,7 @@ void put_rollout_gap(std::span<const float> logp, std::span<const float> rollout
 }
 
 void ActorUpdate::micro_loss(const PackedSamples& part, const GlobalCounts& counts, verlc_micro_batch& micro,
-                             bool measure_gap, Metrics& metrics) const {
+                             uint64_t seed, bool measure_gap, Metrics& metrics) const {
   const size_t begin = micro.token_begin, count = micro.token_count;
   std::vector<int64_t> storage;
   const auto view = [&](const std::vector<float>& all) {
@@ -93,6 +103,7 @@ void ActorUpdate::micro_loss(const PackedSamples& part, const GlobalCounts& coun
   input.ref_logp = view(part.ref_logp);
   input.advantages = view(part.advantages);
   input.counts = counts;
+  input.seed = mix_seed(seed, micro.sequence_begin);
   LossGradients gradients{{micro.d_logp, count}, {}};
   if (micro.d_entropy != nullptr) gradients.d_entropy = {micro.d_entropy, count};
   const LossResult result = actor_loss(input, params_, gradients);
@@ -147,7 +158,10 @@ void ActorUpdate::measure_idle(const PackedSamples& idle, const GlobalCounts& co
   if (!known && measures_gap(first)) put_rollout_gap(logp, idle.old_logp, idle.mask, metrics);
 }
 
-MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, bool first) {
+MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, uint64_t update) {
+  const bool first = update == 0;
+  const uint64_t seed = mix_seed(mix_seed(mix_seed(static_cast<uint64_t>(recipe_.seed), step), update),
+                                 static_cast<uint64_t>(session_.rank().rank));
   Metrics metrics;
   GlobalCounts counts = reduce_counts(count_loss_tokens(part.layout()), session_.reducer());
   counts.norm_constant =
@@ -168,7 +182,7 @@ MetricValues ActorUpdate::one_step(const PackedSamples& part, uint64_t step, boo
   const MicroLimits limits = even_limits(actor_limits(recipe_), used, session_.reducer());
   engine_.forward_backward(
       used.batch(limits.sequences, limits.tokens), needs_entropy(),
-      [&](verlc_micro_batch& micro) { micro_loss(used, counts, micro, measures_gap(first), metrics); });
+      [&](verlc_micro_batch& micro) { micro_loss(used, counts, micro, seed, measures_gap(first), metrics); });
   const double lr = learning_rate(schedule_, static_cast<int64_t>(step));
   const OptimizerResult result = engine_.optimizer_step(lr, recipe_.actor.optim.clip_grad);
   metrics.put_last("actor/lr", lr);
@@ -193,7 +207,7 @@ MetricValues ActorUpdate::run(uint64_t step, const PackedSamples& batch, std::sp
       const auto end = std::upper_bound(mini.begin(), mini.end(), int64_t{m});
       const PackedSamples part =
           slice(batch, static_cast<size_t>(begin - mini.begin()), static_cast<size_t>(end - mini.begin()));
-      updates.push_back(one_step(part, step, updates.empty()));
+      updates.push_back(one_step(part, step, updates.size()));
     }
   }
   return mean_of(updates);

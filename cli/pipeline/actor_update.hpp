@@ -57,9 +57,10 @@ class ActorUpdate {
                    int64_t num_mini);
 
  private:
-  MetricValues one_step(const PackedSamples& part, uint64_t step, bool first);
+  /// `update`: number of optimizer steps before this one in the same step of the trainer.
+  MetricValues one_step(const PackedSamples& part, uint64_t step, uint64_t update);
   void micro_loss(const PackedSamples& part, const GlobalCounts& counts, verlc_micro_batch& micro,
-                  bool measure_gap, Metrics& metrics) const;
+                  uint64_t seed, bool measure_gap, Metrics& metrics) const;
   void measure_idle(const PackedSamples& idle, const GlobalCounts& counts, bool first, Metrics& metrics);
   [[nodiscard]] bool needs_entropy() const;
   [[nodiscard]] bool measures_gap(bool first) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "algorithms/advantage.hpp"
 #include "pipeline/exchange_samples.hpp"
 #include "pipeline/partition.hpp"
 #include "recipe/model_facts.hpp"
@@ -207,9 +208,11 @@ BalanceParams balance_params(const Recipe& recipe, bool share_prompts) {
   const ActorSection& actor = recipe.actor;
   params.move = recipe.trainer.balance_batch;
   params.share_prompts = share_prompts;
-  // Of equal rewards GRPO makes zero advantages; a KL in the rewards makes them unequal.
+  // A KL in the rewards makes equal ones unequal.
+  const AdvantageRegistry estimators = make_advantage_registry();
   params.skip_idle =
-      recipe.algorithm.skip_zero_advantage_groups.value_or(false) && !recipe.has_kl_in_reward();
+      recipe.algorithm.skip_zero_advantage_groups.value_or(false) && !recipe.has_kl_in_reward() &&
+      estimators.find(recipe.algorithm.adv_estimator, "algorithm.adv_estimator").zero_for_equal;
   const double forwards = (actor.old_log_prob == "reuse" ? 0 : 1) + (recipe.needs_reference() ? 1 : 0);
   const auto epochs = static_cast<double>(actor.ppo_epochs);
   params.train_weight = forwards + 3 * epochs;  // a backward is twice a forward

@@ -202,6 +202,7 @@ void GrpoTrainer::advantages(Step& step) {
   input.rewards = step.rewards;
   input.uids = packed.uids;
   AdvantageParams params;
+  params.gamma = recipe_.algorithm.gamma;
   params.norm_adv_by_std_in_grpo = recipe_.algorithm.norm_adv_by_std_in_grpo;
   params.ddof = static_cast<int>(recipe_.algorithm.advantage_ddof);
   params.eps = recipe_.algorithm.advantage_epsilon;

@@ -24,7 +24,7 @@ LoadedRecipe inspect(const Document& document, const std::filesystem::path& path
   if (problems.empty()) {
     find_unknown_keys(document, index, problems);
     read_fields(document, loaded.recipe, problems);
-    finish_recipe(path, loaded.recipe);
+    finish_recipe(path, problems, loaded.recipe);
     if (options.check_files) check_rules(loaded.recipe, options.names, problems);
   }
   loaded.problems = problems.sorted();

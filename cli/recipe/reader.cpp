@@ -1,5 +1,6 @@
 #include "recipe/reader.hpp"
 
+#include "algorithms/policy_loss.hpp"
 #include "recipe/convert.hpp"
 
 namespace verlc {
@@ -70,7 +71,7 @@ void read_fields(const Document& document, Recipe& recipe, Problems& problems) {
   recipe.fields(reader);
 }
 
-void finish_recipe(const std::filesystem::path& path, Recipe& recipe) {
+void finish_recipe(const std::filesystem::path& path, const Problems& problems, Recipe& recipe) {
   if (recipe.name.empty()) recipe.name = path.stem().string();
   if (recipe.model.tokenizer_path.empty()) recipe.model.tokenizer_path = recipe.model.path;
   DataSection& data = recipe.data;
@@ -80,10 +81,16 @@ void finish_recipe(const std::filesystem::path& path, Recipe& recipe) {
   if (!actor.use_dynamic_bsz) actor.use_dynamic_bsz = !actor.ppo_micro_batch_size_per_gpu.has_value();
   if (!actor.clip_ratio_low) actor.clip_ratio_low = actor.clip_ratio;
   if (!actor.clip_ratio_high) actor.clip_ratio_high = actor.clip_ratio;
+  const PolicyLossRegistry losses = make_policy_loss_registry();
+  const PolicyLoss* loss = losses.look_up(actor.policy_loss.loss_mode);
+  if (loss != nullptr && loss->aggregation && !problems.is_given("actor.loss_agg_mode"))
+    actor.loss_agg_mode = aggregation_name(*loss->aggregation);
   if (!actor.loss_scale_factor && actor.loss_agg_mode == "seq-mean-token-sum-norm")
     actor.loss_scale_factor = static_cast<double>(data.max_response_length);
   std::optional<bool>& skip = recipe.algorithm.skip_zero_advantage_groups;
-  if (!skip) skip = !recipe.has_kl_loss() && actor.entropy_coeff == 0;
+  if (!skip)
+    skip =
+        !recipe.has_kl_loss() && actor.entropy_coeff == 0 && loss != nullptr && !loss->needs_zero_advantages;
   RefSection& ref = recipe.ref;
   if (!ref.log_prob_micro_batch_size_per_gpu)
     ref.log_prob_micro_batch_size_per_gpu = actor.ppo_micro_batch_size_per_gpu;

@@ -17,7 +17,8 @@ void find_unknown_keys(const Document& document, const RecipeIndex& index, Probl
 /// What to write instead of the unknown key `path`; never empty.
 std::string suggest_key(const std::string& path, const RecipeIndex& index);
 
-/// Fills in what is derived from other keys (see the comments of the sections). `path` names the recipe file.
-void finish_recipe(const std::filesystem::path& path, Recipe& recipe);
+/// Fills in what is derived from other keys (see the comments of the sections). `path` names the recipe file;
+/// `problems` knows which keys are given.
+void finish_recipe(const std::filesystem::path& path, const Problems& problems, Recipe& recipe);
 
 }  // namespace verlc

@@ -39,7 +39,11 @@ AdvantageOutput gae_advantages(const AdvantageInput& input, const AdvantageParam
 }
 
 void register_advantage_gae(AdvantageRegistry& registry) {
-  registry.add({.name = "gae", .needs_values = true, .compute = compute});
+  registry.add({.name = "gae",
+                .help = "generalised advantage estimation with a critic",
+                .needs_values = true,
+                .discounts = true,
+                .compute = compute});
 }
 
 }  // namespace verlc

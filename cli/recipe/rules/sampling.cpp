@@ -20,13 +20,6 @@ void off_in_training(const RuleContext& c) {
   if (r.repetition_penalty != 1.0) add("repetition_penalty", fmt::format("{}", r.repetition_penalty), "1.0");
 }
 
-void group_of_one(const RuleContext& c) {
-  if (c.recipe.is_sft() || c.recipe.rollout.n >= 2) return;
-  c.problems.add("rollout.n", fmt::format("{}", c.recipe.rollout.n),
-                 "must be at least 2 with algorithm.adv_estimator = \"grpo\": a group of one has no baseline",
-                 "rollout.n = 8");
-}
-
 void greedy_validation(const RuleContext& c) {
   const ValKwargsSection& val = c.recipe.rollout.val_kwargs;
   if (val.temperature > 0 || val.n == 1) return;
@@ -39,7 +32,6 @@ void greedy_validation(const RuleContext& c) {
 
 void add_rules_sampling(RuleSet& rules) {
   rules.push_back({"off in training", {"rollout.top_k", "rollout.top_p", "rollout.min_p"}, off_in_training});
-  rules.push_back({"group of one", {"rollout.n", "algorithm.name"}, group_of_one});
   rules.push_back(
       {"greedy validation", {"rollout.val_kwargs.n", "rollout.val_kwargs.temperature"}, greedy_validation});
 }

@@ -1,5 +1,8 @@
 #include "recipe/sections/actor.hpp"
 
+#include "algorithms/kl.hpp"
+#include "algorithms/policy_loss.hpp"
+
 namespace verlc {
 namespace {
 
@@ -36,7 +39,6 @@ void loss_fields(ActorSection& s, FieldVisitor& v) {
                           .help = "PPO clip range, both sides unless given apart"});
   v.field(&s.clip_ratio_low, {.key = "clip_ratio_low",
                               .min = 0,
-                              .max = 1,
                               .above_min = true,
                               .unset = "clip_ratio",
                               .help = "the ratio is clipped at 1 - this"});
@@ -48,6 +50,10 @@ void loss_fields(ActorSection& s, FieldVisitor& v) {
   v.field(
       &s.clip_ratio_c,
       {.key = "clip_ratio_c", .min = 1, .above_min = true, .help = "dual clip: largest ratio where A < 0"});
+  v.field(
+      &s.tau_pos,
+      {.key = "tau_pos", .min = 0, .above_min = true, .help = "sapo: temperature of the gate where A > 0"});
+  v.field(&s.tau_neg, {.key = "tau_neg", .min = 0, .above_min = true, .help = "sapo: the same where A <= 0"});
   v.field(&s.loss_agg_mode,
           {.key = "loss_agg_mode",
            .choices = {"token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"},
@@ -83,8 +89,21 @@ void loss_fields(ActorSection& s, FieldVisitor& v) {
 }  // namespace
 
 void PolicyLossSection::fields(FieldVisitor& v) {
-  v.field(&loss_mode,
-          {.key = "loss_mode", .choices = {"vanilla"}, .help = "vanilla: PPO clip with dual clip"});
+  static const PolicyLossRegistry kLosses = make_policy_loss_registry();
+  static const std::string kHelp = describe_units(kLosses);
+  v.field(&loss_mode, {.key = "loss_mode", .choices = name_views(kLosses), .help = kHelp});
+  v.field(&clip_cov_ratio, {.key = "clip_cov_ratio",
+                            .min = 0,
+                            .max = 1,
+                            .help = "clip_cov: share of the tokens that is left out; at least one"});
+  v.field(&clip_cov_lb, {.key = "clip_cov_lb", .help = "clip_cov: drawn from covariances above this"});
+  v.field(&clip_cov_ub, {.key = "clip_cov_ub", .help = "clip_cov: and below this"});
+  v.field(&kl_cov_ratio, {.key = "kl_cov_ratio",
+                          .min = 0,
+                          .max = 1,
+                          .help = "kl_cov: share of the tokens that is penalised; at least one"});
+  v.field(&ppo_kl_coef, {.key = "ppo_kl_coef", .min = 0, .help = "kl_cov: weight of the penalty"});
+  v.field(&dro_beta, {.key = "dro_beta", .min = 0, .help = "dro: weight of the squared log-ratio"});
 }
 
 void CheckpointSection::fields(FieldVisitor& v) {

@@ -9,6 +9,12 @@ namespace verlc {
 /// [actor.policy_loss]
 struct PolicyLossSection {
   std::string loss_mode = "vanilla";
+  double clip_cov_ratio = 2e-4;
+  double clip_cov_lb = 1.0;
+  double clip_cov_ub = 5.0;
+  double kl_cov_ratio = 2e-4;
+  double ppo_kl_coef = 0.1;
+  double dro_beta = 0.1;
 
   void fields(FieldVisitor& visitor);
   bool operator==(const PolicyLossSection&) const = default;
@@ -36,8 +42,10 @@ struct ActorSection {
   std::optional<double> clip_ratio_low;   ///< always set after loading
   std::optional<double> clip_ratio_high;  ///< always set after loading
   double clip_ratio_c = 3.0;
-  std::string loss_agg_mode = "token-mean";
-  std::optional<double> loss_scale_factor;  ///< seq-mean-token-sum-norm only
+  double tau_pos = 1.0;
+  double tau_neg = 1.05;
+  std::string loss_agg_mode = "token-mean";  ///< after loading that of a loss which has only one
+  std::optional<double> loss_scale_factor;   ///< seq-mean-token-sum-norm only
   double entropy_coeff = 0.0;
   bool calculate_entropy = true;
   bool use_kl_loss = false;

@@ -1,5 +1,7 @@
 #include "recipe/sections/algorithm.hpp"
 
+#include "algorithms/advantage.hpp"
+
 namespace verlc {
 
 void KlControlSection::fields(FieldVisitor& v) {
@@ -13,13 +15,32 @@ void KlControlSection::fields(FieldVisitor& v) {
   v.field(&target_kl, {.key = "target_kl", .min = 0, .above_min = true, .help = "adaptive: the KL aimed at"});
 }
 
+namespace {
+
+/// Estimators whose needs this build can meet.
+std::vector<std::string_view> usable(const AdvantageRegistry& registry) {
+  std::vector<std::string_view> names;
+  for (const Advantage& unit : registry.units())
+    if (!unit.needs_values && !unit.needs_baselines) names.push_back(unit.name);
+  return names;
+}
+
+}  // namespace
+
 void AlgorithmSection::fields(FieldVisitor& v) {
+  static const AdvantageRegistry kEstimators = make_advantage_registry();
+  static const std::string kHelp = describe_units(kEstimators);
   v.field(&name,
           {.key = "name", .choices = {"grpo", "sft"}, .help = "reinforcement or supervised fine-tuning"});
   v.field(&adv_estimator,
           {.key = "adv_estimator",
-           .choices = {"grpo"},
-           .help = "grpo: reward minus the mean of its prompt's group, by choice over its std"});
+           .choices = usable(kEstimators),
+           .choice_reason = "gae needs a critic and remax greedy responses, which no stage makes yet",
+           .help = kHelp});
+  v.field(&gamma, {.key = "gamma",
+                   .min = 0,
+                   .max = 1,
+                   .help = "discount of each later token, for estimators with rewards to go"});
   v.field(&norm_adv_by_std_in_grpo,
           {.key = "norm_adv_by_std_in_grpo", .help = "divide by the group's std; false = Dr. GRPO"});
   v.field(&advantage_ddof, {.key = "advantage_ddof",

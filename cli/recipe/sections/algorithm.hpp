@@ -19,6 +19,7 @@ struct KlControlSection {
 struct AlgorithmSection {
   std::string name = "grpo";  ///< grpo | sft
   std::string adv_estimator = "grpo";
+  double gamma = 1.0;
   bool norm_adv_by_std_in_grpo = true;
   int64_t advantage_ddof = 1;  ///< 1 = sample, 0 = population standard deviation
   double advantage_epsilon = 1e-6;

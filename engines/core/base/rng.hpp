@@ -16,6 +16,7 @@ enum class Purpose : uint32_t {
   shuffle = 2,    ///< order of an epoch
   sample = 3,     ///< tokens of one response
   minibatch = 4,  ///< order inside an update
+  loss = 5,       ///< tokens that a loss draws
   test = 100,
 };
 

@@ -94,9 +94,11 @@ def run_peer(case: Case, options: argparse.Namespace) -> dict:
     where = ["--tiny"] if options.tiny else ["--model", str(options.model)]
     command = [str(python), str(HERE / case.program), *where, "--threads", str(options.threads), *case.options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    # Libraries print tables of their own, some in braces.
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"program"')]
     if done.returncode != 0 or len(lines) != 1:
-        raise RuntimeError(f"{' '.join(command)} exited {done.returncode}: {done.stderr.strip()[-2000:]}")
+        raise RuntimeError(f"{' '.join(command)} exited {done.returncode} with {len(lines)} results: "
+                           f"{done.stderr.strip()[-2000:]}")
     return json.loads(lines[0])
 
 

@@ -1,0 +1,21 @@
+#include "algorithms/covariance.hpp"
+
+namespace verlc {
+
+std::vector<TokenCovariance> token_covariances(const PolicyLossInput& input) {
+  double advantage = 0.0, logp = 0.0, count = 0.0;
+  for (size_t t = 0; t < input.layout.num_tokens(); ++t) {
+    if (input.layout.mask[t] == 0) continue;
+    advantage += input.advantages[t];
+    logp += input.logp[t];
+    count += 1.0;
+  }
+  std::vector<TokenCovariance> tokens;
+  for (size_t t = 0; t < input.layout.num_tokens(); ++t) {
+    if (input.layout.mask[t] == 0) continue;
+    tokens.push_back({t, (input.advantages[t] - advantage / count) * (input.logp[t] - logp / count)});
+  }
+  return tokens;
+}
+
+}  // namespace verlc

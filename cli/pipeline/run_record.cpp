@@ -16,7 +16,15 @@ bool logs_to(const Recipe& recipe, const char* name) {
 }
 
 std::string manifest_text(const Recipe& recipe, Session& session) {
+  nlohmann::json plugins = nlohmann::json::array();
+  for (const PluginIdentity& plugin : session.loaded_plugins())
+    plugins.push_back({{"id", plugin.id},
+                       {"version", plugin.version},
+                       {"path", plugin.path.string()},
+                       {"sha256", plugin.sha256},
+                       {"build_id", plugin.build_id}});
   const nlohmann::json manifest = {{"verlc", VERLC_VERSION},
+                                   {"plugins", plugins},
                                    {"recipe", hash_recipe(recipe)},
                                    {"ranks", session.rank().size},
                                    {"threads_per_rank", session.rank().threads},

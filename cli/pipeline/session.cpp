@@ -1,6 +1,12 @@
 #include "pipeline/session.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <cstdio>
+
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
 
 namespace verlc::pipeline {
 namespace {
@@ -22,6 +28,23 @@ RankContext join(const SessionOptions& options, Allocator& allocator, StartupLog
   return context;
 }
 
+PluginIdentity identity_of(const PluginFile& file) {
+  return {file.id(), file.facts.note ? file.facts.note->version : std::string(), file.trust.path,
+          sha256_file(file.trust.path), file.facts.build_id};
+}
+
+// Ranks of several hosts may find different builds under one name.
+void require_same_file(const PluginIdentity& plugin, ProcessGroup& group) {
+  const std::vector<std::string> all = group.all_gather_text(plugin.sha256 + " " + plugin.path.string());
+  for (size_t r = 1; r < all.size(); ++r) {
+    if (all[r].substr(0, plugin.sha256.size()) == all[0].substr(0, plugin.sha256.size())) continue;
+    fail_run({.what = "ranks have different files of the plugin " + plugin.id,
+              .where = "plugin " + plugin.id,
+              .value = fmt::format("rank 0: sha256 {}; rank {}: sha256 {}", all[0], r, all[r]),
+              .fix = "install the same build on every host"});
+  }
+}
+
 }  // namespace
 
 Session::Session(const SessionOptions& options)
@@ -32,6 +55,7 @@ Session::Session(const SessionOptions& options)
       services_(allocator_, pool_, log_),
       sums_(*rank_.world),
       catalog_(folders(options)) {
+  if (!options.plugin_lock.empty()) lock_.emplace(options.plugin_lock);
   topology_.head.size = sizeof topology_;
   topology_.world = services_.comm().handle(*rank_.world);
   topology_.dp = topology_.world;
@@ -39,7 +63,14 @@ Session::Session(const SessionOptions& options)
 }
 
 std::shared_ptr<Plugin> Session::load_plugin(const std::string& id_or_path, const char* capability) {
-  return Plugin::load(catalog_.find(id_or_path, capability), services_.table());
+  const PluginFile file = catalog_.find(id_or_path, capability);
+  PluginIdentity identity = identity_of(file);
+  if (lock_) lock_->check(identity);
+  require_same_file(identity, world());
+  std::shared_ptr<Plugin> plugin = Plugin::load(file, services_.table());
+  const auto same = [&](const PluginIdentity& other) { return other.path == identity.path; };
+  if (std::ranges::none_of(loaded_, same)) loaded_.push_back(std::move(identity));
+  return plugin;
 }
 
 void Session::first_result(const char* result) {
@@ -62,6 +93,7 @@ SessionOptions session_options(const Recipe& recipe) {
   options.join.threads_per_rank = static_cast<int>(recipe.trainer.threads_per_rank);
   options.allow_user_plugins = recipe.plugins.allow_user;
   options.plugin_paths = recipe.plugins.paths;
+  options.plugin_lock = recipe.plugins.lock;
   return options;
 }
 

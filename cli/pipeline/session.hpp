@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "algorithms/group_reducer.hpp"
 #include "core/base/thread_pool.hpp"
@@ -12,6 +14,7 @@
 #include "host/host_services.hpp"
 #include "host/plugin.hpp"
 #include "host/plugin_catalog.hpp"
+#include "host/plugin_lock.hpp"
 #include "launch/rank_context.hpp"
 #include "launch/startup_log.hpp"
 #include "recipe/recipe.hpp"
@@ -34,6 +37,7 @@ struct SessionOptions {
   JoinOptions join;
   bool allow_user_plugins = false;
   std::vector<std::string> plugin_paths;
+  std::string plugin_lock;  ///< file; empty = any trusted plugin
   LogLevel log_level = LogLevel::warn;
   bool print_startup = false;  ///< rank 0 tells where the time went until the first result
 };
@@ -54,8 +58,12 @@ class Session {
   [[nodiscard]] Executor& threads() { return pool_; }
   [[nodiscard]] CancelService& cancel() { return services_.cancel(); }
   [[nodiscard]] const verlc_topology& topology() const { return topology_; }
-  /// Loads the plugin with this id or path that offers `capability`.
+  /// Loads the plugin with this id or path that offers `capability`. Collective: an Error(run) on every rank
+  /// when ranks found different files. A file that the lock does not list is an Error(input), before any of
+  /// its code runs.
   std::shared_ptr<Plugin> load_plugin(const std::string& id_or_path, const char* capability);
+  /// What was loaded so far, in order, each file once.
+  [[nodiscard]] const std::vector<PluginIdentity>& loaded_plugins() const { return loaded_; }
   /// The run has its first result ("first response"): the start is over. Later calls do nothing.
   void first_result(const char* result);
   /// True on every rank when any rank was asked to stop. Collective.
@@ -71,6 +79,8 @@ class Session {
   HostServices services_;
   GroupSums sums_;
   PluginCatalog catalog_;
+  std::optional<PluginLock> lock_;
+  std::vector<PluginIdentity> loaded_;
   verlc_topology topology_{};
 };
 

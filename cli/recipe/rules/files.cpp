@@ -55,6 +55,13 @@ void tokenizer_folder(const RuleContext& c) {
                  "give a folder with a tokenizer.json");
 }
 
+void plugin_lock(const RuleContext& c) {
+  const std::string& lock = c.recipe.plugins.lock;
+  if (lock.empty() || is_file(lock)) return;
+  c.problems.add("plugins.lock", lock, "the file does not exist",
+                 "write it with: sha256sum ENGINE.so PLUGIN.so > plugins.lock; or remove the key");
+}
+
 void reward_plugin(const RuleContext& c) {
   const std::string& plugin = c.recipe.reward.plugin;
   const bool is_path = plugin.find('/') != std::string::npos;
@@ -74,6 +81,7 @@ void plugin_paths(const RuleContext& c) {
 }  // namespace
 
 void add_rules_files(RuleSet& rules) {
+  rules.push_back({"plugin lock", {"plugins.lock"}, plugin_lock});
   rules.push_back({"training files", {"data.train_files"}, train_files});
   rules.push_back({"validation files", {"data.val_files"}, val_files});
   rules.push_back({"model folder", {"model.path"}, model_folder});

@@ -71,9 +71,11 @@ void loss_fields(ActorSection& s, FieldVisitor& v) {
            .help = "report actor/entropy; without it and an entropy bonus the entropy is not computed"});
   v.field(&s.use_kl_loss, {.key = "use_kl_loss", .help = "add the KL to the reference model to the loss"});
   v.field(&s.kl_loss_coef, {.key = "kl_loss_coef", .min = 0, .help = "its weight"});
+  static const std::vector<std::string> kEstimators = kl_names();
   v.field(&s.kl_loss_type, {.key = "kl_loss_type",
-                            .choices = {"kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3"},
-                            .help = "its estimator; kl = k1, mse = k2, low_var_kl = k3"});
+                            .choices = {kEstimators.begin(), kEstimators.end()},
+                            .help = "its estimator; kl = k1, mse = k2, low_var_kl = k3; with a + it has the "
+                                    "gradient of k2, which is the KL's own on-policy"});
   v.field(&s.old_log_prob,
           {.key = "old_log_prob",
            .choices = {"reuse", "recompute", "verify"},

@@ -8,6 +8,10 @@ void PluginsSection::fields(FieldVisitor& v) {
                    .path = PathKind::input,
                    .unset = "none",
                    .help = "further plugin files or folders, searched first"});
+  v.field(&lock, {.key = "lock",
+                  .path = PathKind::input,
+                  .unset = "any trusted file",
+                  .help = "file written by sha256sum: only engines and plugins that it lists are loaded"});
 }
 
 }  // namespace verlc

@@ -8,6 +8,7 @@ namespace verlc {
 struct PluginsSection {
   bool allow_user = false;         ///< also search the user's plugin folder
   std::vector<std::string> paths;  ///< further files or folders, absolute
+  std::string lock;                ///< file of the hashes that may be loaded, absolute; empty = any
 
   void fields(FieldVisitor& visitor);
   bool operator==(const PluginsSection&) const = default;

@@ -129,7 +129,7 @@ TEST_CASE("SFT's losses agree over ranks", "[runs]") {
   }
 }
 
-TEST_CASE("every loss, KL and log-prob setting runs", "[runs]") {
+TEST_CASE("every estimator, loss, KL and log-prob setting runs", "[runs]") {
   const Scratch scratch;
   const std::vector<std::vector<std::string>> settings = {
       {"algorithm.norm_adv_by_std_in_grpo=false", "actor.loss_agg_mode=seq-mean-token-sum-norm"},
@@ -143,6 +143,7 @@ TEST_CASE("every loss, KL and log-prob setting runs", "[runs]") {
       {"actor.use_kl_loss=true", "actor.kl_loss_type=k2"},
       {"actor.use_kl_loss=true", "actor.kl_loss_type=low_var_kl", "actor.entropy_coeff=0.01"},
       {"actor.use_kl_loss=true", "actor.kl_loss_type=abs"},
+      {"actor.use_kl_loss=true", "actor.kl_loss_type=k3+"},
       {"algorithm.use_kl_in_reward=true", "algorithm.kl_penalty=k3", "algorithm.kl_ctrl.type=adaptive"},
       {"algorithm.use_kl_in_reward=true", "actor.fsdp_config.sharding=grad_op",
        "actor.fsdp_config.forward_prefetch=true"},
@@ -150,6 +151,17 @@ TEST_CASE("every loss, KL and log-prob setting runs", "[runs]") {
       {"model.enable_gradient_checkpointing=true", "rollout.temperature=0.7", "actor.old_log_prob=verify"},
       {"rollout.free_cache_engine=false", "rollout.enable_prefix_caching=false",
        "rollout.max_num_batched_tokens=16", "rollout.max_num_seqs=3", "actor.old_log_prob=verify"},
+      {"algorithm.adv_estimator=rloo", "actor.policy_loss.loss_mode=gspo"},
+      {"algorithm.adv_estimator=opo", "actor.policy_loss.loss_mode=sapo"},
+      {"algorithm.adv_estimator=grpo_passk", "actor.policy_loss.loss_mode=gpg"},
+      {"algorithm.adv_estimator=gpg", "actor.policy_loss.loss_mode=clip_cov"},
+      {"algorithm.adv_estimator=reinforce_plus_plus", "algorithm.gamma=0.99",
+       "actor.policy_loss.loss_mode=kl_cov"},
+      {"algorithm.adv_estimator=reinforce_plus_plus_baseline", "actor.policy_loss.loss_mode=geo_mean"},
+      {"actor.policy_loss.loss_mode=cispo", "actor.clip_ratio_low=10"},
+      {"actor.policy_loss.loss_mode=dppo_tv", "actor.clip_ratio_c=20"},
+      {"actor.policy_loss.loss_mode=dppo_kl", "actor.clip_ratio_c=20"},
+      {"actor.policy_loss.loss_mode=dro"},
   };
   int i = 0;
   for (std::vector<std::string> setting : settings) {

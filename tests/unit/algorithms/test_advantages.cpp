@@ -64,9 +64,27 @@ TEST_CASE("equal rewards have advantage 0 exactly, whatever their value") {
 
 TEST_CASE("T6 a group of one is rejected, naming the key") {
   const Batch batch = test::one_token_samples(3);
-  for (const char* name : {"grpo", "rloo"})
+  for (const char* name : {"grpo", "rloo", "grpo_passk", "opo", "gpg", "reinforce_plus_plus_baseline"})
     REQUIRE_THROWS_WITH(advantages_of(name, batch, {1, 0, 1}, {1, 1, 2}),
                         Catch::Contains("rollout.n") && Catch::Contains("uid 2"));
+}
+
+TEST_CASE("T17 rewards to go step over observations, one gamma a trainable token") {
+  const Batch batch({{1, 0, 1}});
+  REQUIRE(rewards_to_go(batch.layout(), std::vector<float>{0, NAN, 1}, 0.5) ==
+          std::vector<float>{0.5F, 0, 1});
+}
+
+TEST_CASE("equal rewards of a group have advantage 0 exactly in every estimator that says so") {
+  const Batch batch = test::one_token_samples(6);
+  const AdvantageRegistry registry = make_advantage_registry();
+  for (const Advantage& estimator : registry.units()) {
+    if (!estimator.zero_for_equal) continue;
+    INFO(estimator.name);
+    const std::vector<float> advantages = advantages_of(
+        std::string(estimator.name), batch, {0.1F, 0.7F, 0.1F, 0.7F, 0.1F, 0.7F}, {1, 2, 1, 2, 1, 2});
+    for (const float advantage : advantages) REQUIRE(advantage == 0.0F);
+  }
 }
 
 TEST_CASE("grpo groups by uid, interleaved, and broadcasts over loss tokens only") {

@@ -199,6 +199,91 @@ TEST_CASE("T22 importance weights are capped, masked, and multiply the token los
   REQUIRE(sequence == std::vector<float>{1.0F, 1.0F, 0.0F});
 }
 
+TEST_CASE("T10 junk at masked slots reaches no policy loss") {
+  for (const std::string& name : make_policy_loss_registry().names()) {
+    INFO(name);
+    Fixture f;
+    f.params.loss = &f.registry.find(name, "k");
+    f.params.policy.clip_cov_lb = -1.0;
+    std::vector<float> d_logp(f.logp.size()), dirty(f.logp.size()), d_entropy(f.logp.size());
+    const double clean = f.run(d_logp, d_entropy).loss;
+    for (size_t t = 0; t < f.logp.size(); ++t)
+      if (f.batch.mask[t] == 0)
+        f.logp[t] = f.old_logp[t] = f.advantages[t] = f.is_weights[t] =
+            std::numeric_limits<float>::quiet_NaN();
+    REQUIRE(f.run(dirty, d_entropy).loss == clean);
+    REQUIRE(dirty == d_logp);
+    for (size_t t = 0; t < f.logp.size(); ++t)
+      if (f.batch.mask[t] == 0) REQUIRE(d_logp[t] == 0.0F);
+  }
+}
+
+TEST_CASE("on-policy every ratio loss has the gradient of vanilla") {
+  Fixture f;
+  f.logp = f.old_logp;
+  f.params.aggregation = Aggregation::seq_mean_token_mean;
+  f.is_weights.assign(f.logp.size(), 1.0F);
+  // Equal within a sequence, as outcome advantages are.
+  for (size_t s = 0; s < f.batch.layout().num_samples(); ++s)
+    for (size_t t = f.batch.layout().begin(s); t < f.batch.layout().end(s); ++t)
+      f.advantages[t] = s == 1 ? -1.5F : 0.5F + static_cast<float>(s);
+  std::vector<float> expected(f.logp.size()), d_logp(f.logp.size()), d_entropy(f.logp.size());
+  f.run(expected, d_entropy);
+  for (const std::string name :
+       {"gspo", "cispo", "geo_mean", "sapo", "gpg", "dppo_tv", "dppo_kl", "dro", "kl_cov"}) {
+    INFO(name);
+    f.params.loss = &f.registry.find(name, "k");
+    f.run(d_logp, d_entropy);
+    for (size_t t = 0; t < d_logp.size(); ++t) REQUIRE(d_logp[t] == Approx(expected[t]).margin(1e-7));
+  }
+}
+
+TEST_CASE("gspo and geo_mean of responses of one token are the clip without its dual") {
+  const PolicyLossRegistry registry = make_policy_loss_registry();
+  const Batch batch = test::one_token_samples(6);
+  const std::vector<float> logp = {-1.0F, -0.4F, -2.0F, -0.9F, -0.1F, -3.0F},
+                           old = {-1.0F, -1.0F, -1.0F, -1.0F, -1.0F, -1.0F},
+                           advantages = {1, 1, 1, -1, -1, -1};
+  const auto gradient = [&](const char* name, const PolicyLossParams& policy) {
+    std::vector<float> d_logp(6);
+    actor_loss({.layout = batch.layout(),
+                .logp = logp,
+                .old_logp = old,
+                .advantages = advantages,
+                .counts = {.tokens = 6, .sequences = 6}},
+               {.loss = &registry.find(name, "k"), .policy = policy}, {.d_logp = d_logp});
+    return d_logp;
+  };
+  const std::vector<float> vanilla = gradient("vanilla", {.clip_ratio_c = 1e9});
+  REQUIRE(gradient("gspo", {}) == vanilla);
+  // Its range is of log-ratios.
+  const std::vector<float> geo =
+      gradient("geo_mean", {.clip_ratio_low = -std::log(0.8), .clip_ratio_high = std::log(1.2)});
+  for (size_t t = 0; t < 6; ++t) REQUIRE(geo[t] == Approx(vanilla[t]).margin(1e-7));
+}
+
+TEST_CASE("what clip_cov draws depends on the seed alone") {
+  Fixture f;
+  f.params.loss = &f.registry.find("clip_cov", "k");
+  f.params.policy.clip_cov_lb = -10.0;
+  f.params.policy.clip_cov_ub = 10.0;
+  const auto gradient = [&](uint64_t seed) {
+    std::vector<float> d_logp(f.logp.size());
+    actor_loss({.layout = f.batch.layout(),
+                .logp = f.logp,
+                .old_logp = f.old_logp,
+                .advantages = f.advantages,
+                .counts = f.counts,
+                .seed = seed},
+               f.params, {.d_logp = d_logp});
+    return d_logp;
+  };
+  REQUIRE(gradient(1) == gradient(1));
+  bool differs = false;
+  for (uint64_t seed = 2; seed < 20; ++seed) differs = differs || gradient(seed) != gradient(1);
+  REQUIRE(differs);
+}
+
 TEST_CASE("an unknown loss lists what there is") {
   REQUIRE_THROWS_WITH(make_policy_loss_registry().find("vanila", "actor.policy_loss.loss_mode"),
                       Catch::Contains("did you mean vanilla"));

@@ -78,6 +78,51 @@ TEST_CASE("lengths fit the model, the budgets and the cache") {
   CHECK(s.keys({"rollout.kv_cache_memory=262144"}) == Keys{});
 }
 
+TEST_CASE("each policy loss says which keys it reads") {
+  const Sample s;
+  const auto with = [](const std::string& mode, std::vector<std::string> sets) {
+    sets.push_back("actor.policy_loss.loss_mode=" + mode);
+    return sets;
+  };
+  CHECK(s.keys(with("vanila", {})) == Keys{"actor.policy_loss.loss_mode"});
+  for (const std::string mode : {"vanilla", "gspo", "sapo", "gpg", "clip_cov", "kl_cov", "geo_mean", "cispo",
+                                 "dppo_tv", "dppo_kl", "dro"})
+    CHECK(s.keys(with(mode, {})) == Keys{});
+  CHECK(has_note(s.load(Sample::text(), with("gpg", {"actor.clip_ratio=0.3"})), "actor.clip_ratio"));
+  CHECK(!has_note(s.load(Sample::text(), with("cispo", {"actor.clip_ratio=0.3"})), "actor.clip_ratio"));
+  CHECK(has_note(s.load(Sample::text(), {"actor.policy_loss.dro_beta=0.3"}), "actor.policy_loss.dro_beta"));
+  // A loss that is defined with one aggregation.
+  CHECK(s.load(Sample::text(), with("gspo", {})).recipe.actor.loss_agg_mode == "seq-mean-token-mean");
+  CHECK(s.keys(with("gspo", {"actor.loss_agg_mode=token-mean"})) == Keys{"actor.loss_agg_mode"});
+  CHECK(s.keys(with("gspo", {"actor.loss_agg_mode=seq-mean-token-mean"})) == Keys{});
+  // The open lower side of cispo is a mistake elsewhere.
+  CHECK(s.keys(with("cispo", {"actor.clip_ratio_low=10"})) == Keys{});
+  CHECK(s.keys({"actor.clip_ratio_low=10"}) == Keys{"actor.clip_ratio_low"});
+  // Losses with a gradient at advantage 0.
+  CHECK(s.load(Sample::text(), with("dro", {})).recipe.algorithm.skip_zero_advantage_groups == false);
+  CHECK(s.keys(with("dro", {"algorithm.skip_zero_advantage_groups=true"})) ==
+        Keys{"algorithm.skip_zero_advantage_groups"});
+}
+
+TEST_CASE("each estimator says what it needs and reads") {
+  const Sample s;
+  const auto with = [](const std::string& name, std::vector<std::string> sets) {
+    sets.push_back("algorithm.adv_estimator=" + name);
+    return sets;
+  };
+  for (const std::string name :
+       {"grpo", "grpo_passk", "rloo", "opo", "gpg", "reinforce_plus_plus", "reinforce_plus_plus_baseline"})
+    CHECK(s.keys(with(name, {})) == Keys{});
+  CHECK(s.keys(with("gae", {})) == Keys{"algorithm.adv_estimator"});
+  CHECK(s.keys(with("rloo", {"rollout.n=1"})) == Keys{"rollout.n"});
+  CHECK(s.keys(with("reinforce_plus_plus", {"rollout.n=1"})) == Keys{});
+  CHECK(has_note(s.load(Sample::text(), with("rloo", {"algorithm.advantage_ddof=0"})),
+                 "algorithm.advantage_ddof"));
+  CHECK(has_note(s.load(Sample::text(), {"algorithm.gamma=0.9"}), "algorithm.gamma"));
+  CHECK(!has_note(s.load(Sample::text(), with("reinforce_plus_plus", {"algorithm.gamma=0.9"})),
+                  "algorithm.gamma"));
+}
+
 TEST_CASE("loss keys agree") {
   const Sample s;
   CHECK(s.keys({"actor.loss_scale_factor=10"}) == Keys{"actor.loss_scale_factor"});

@@ -32,8 +32,8 @@ bool stop_requested() {
   return limit != std::numeric_limits<int64_t>::max() && now_ns() >= limit;
 }
 
-int32_t table_requested(void* /*self*/, uint64_t /*scope*/) noexcept {
-  return stop_requested() ? 1 : 0;
+int32_t table_requested(void* /*self*/, uint64_t scope) noexcept {
+  return scope != kStepScope && stop_requested() ? 1 : 0;
 }
 int64_t table_deadline(void* /*self*/, uint64_t /*scope*/) noexcept {
   return deadline.load();

@@ -9,7 +9,13 @@
 
 namespace verlc {
 
-/// Scope 0 is the run. The flag is per process: signals know nothing smaller.
+/// Scope 0 is the run.
+inline constexpr uint64_t kRunScope = 0;
+/// Work inside a training step is never cancelled: ranks would leave their collectives at different
+/// micro-batches, and half of a step must not reach the weights. The step ends, then the run does.
+inline constexpr uint64_t kStepScope = 1;
+
+/// The flag is per process: signals know nothing smaller.
 class CancelService {
  public:
   CancelService();

@@ -1,5 +1,7 @@
 #include "host/train_engine.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 
 #include "core/base/check.hpp"
 #include "core/base/error.hpp"
+#include "host/cancel_service.hpp"
 #include "host/engine_calls.hpp"
 #include "verlc/cpp/tensor.hpp"
 
@@ -48,6 +51,7 @@ class AbiBatch {
     batch_.temperature = batch.temperature.empty() ? nullptr : temperature_.get();
     batch_.micro_batch_sequences = batch.micro_batch_sequences;
     batch_.micro_batch_tokens = batch.micro_batch_tokens;
+    batch_.cancel_scope = kStepScope;
     if (!with_shared_prefix || batch.shared_prefix.empty()) return;
     check(batch.shared_prefix.size() + 2 == 2 * batch.cu_seqlens.size(), "a shared prefix for each sequence");
     const int64_t shape[] = {static_cast<int64_t>(batch.shared_prefix.size() / 2), 2};
@@ -114,6 +118,17 @@ Outcome TrainEngine::finish(std::string_view call, verlc_status status, const ve
   return check_call(plugin_->id(), call, status, error);
 }
 
+Outcome TrainEngine::whole(std::string_view call, verlc_status status, const verlc_error& error) const {
+  const Outcome outcome = finish(call, status, error);
+  if (outcome != Outcome::done)
+    fail_run({.what = "the engine left a batch unfinished",
+              .where = fmt::format("{}: {}", plugin_->id(), call),
+              .value = fmt::format("status {}", static_cast<int>(status)),
+              .fix = "resume from the last checkpoint; the engine must finish what has a cancel scope other "
+                     "than 0"});
+  return outcome;
+}
+
 std::string TrainEngine::estimate(const Plugin& plugin, const std::string& config,
                                   const std::string& workload) {
   return call_estimate(plugin, *plugin.capability<verlc_train_api>(VERLC_CAPABILITY_TRAIN), config, workload);
@@ -126,7 +141,7 @@ Outcome TrainEngine::forward_logp(const PackedBatch& batch, std::span<float> log
   auto error = plugin::make_struct<verlc_error>();
   const verlc_status status = api_->forward_logp(train_, packed.get(), logp.data(), data_or_null(entropy),
                                                  data_or_null(value), &error);
-  return finish("forward_logp", status, error);
+  return whole("forward_logp", status, error);
 }
 
 Outcome TrainEngine::forward_backward(const PackedBatch& batch, bool need_entropy, const LossFunction& loss,
@@ -139,7 +154,7 @@ Outcome TrainEngine::forward_backward(const PackedBatch& batch, bool need_entrop
       api_->forward_backward(train_, packed.get(), need_entropy ? 1 : 0, LossCall::run, &call, &sum, &error);
   if (call.thrown) std::rethrow_exception(call.thrown);
   if (loss_sum != nullptr) *loss_sum = sum;
-  return finish("forward_backward", status, error);
+  return whole("forward_backward", status, error);
 }
 
 OptimizerResult TrainEngine::optimizer_step(double lr, double clip_grad) {

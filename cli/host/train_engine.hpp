@@ -76,6 +76,8 @@ class TrainEngine {
 
  private:
   Outcome finish(std::string_view call, verlc_status status, const verlc_error& error) const;
+  /// finish() of a call on a batch, which is done or failed.
+  Outcome whole(std::string_view call, verlc_status status, const verlc_error& error) const;
 
   std::shared_ptr<Plugin> plugin_;
   const verlc_train_api* api_;

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <iostream>
 #include <random>
 #include <thread>
@@ -91,15 +92,20 @@ TEST_CASE("a killed SFT run resumes to the same loss and weights", "[resume]") {
 }
 
 TEST_CASE("SIGINT ends with a checkpoint and 130, and the run goes on from it", "[resume]") {
-  for (const int ranks : {2, 1}) {
-    INFO(ranks << " ranks");
+  struct Variant {
+    int ranks, delay_ms;  // after a step was recorded: the next one generates, then it updates
+  };
+  for (const auto& [ranks, delay_ms] : {Variant{2, 0}, Variant{1, 0}, Variant{2, 60}, Variant{1, 60}}) {
+    INFO(ranks << " ranks, " << delay_ms << " ms into a step");
     const Scratch scratch;
     const fs::path whole = scratch.path() / "whole", cut = scratch.path() / "cut";
     std::vector<std::string> settings = kLong;
     settings[1] = "trainer.save_freq=-1";
+    settings[2] = "actor.ppo_epochs=12";  // most of a step is the update, so that the signal meets it there
     REQUIRE(run(train_plugin(ranks, whole, settings)).code == 0);
     Job job(train_plugin(ranks, cut, settings));
     REQUIRE(eventually(60, [&] { return !job.runs() || last_step(cut / "plugin/metrics.jsonl") >= 2; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
     ::kill(job.pid(), SIGINT);
     const Result stopped = job.wait(60);
     INFO(stopped.output);

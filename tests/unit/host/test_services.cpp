@@ -88,6 +88,7 @@ TEST_CASE("signals and deadlines cancel") {
   std::raise(SIGTERM);
   CHECK(s.host.cancelled(0));
   CHECK_THROWS_AS(s.host.stop_if_cancelled(0), plugin::Failure);
+  CHECK_FALSE(s.host.cancelled(kStepScope));  // a step is never cut
   cancel.reset();
   cancel.set_deadline(std::chrono::steady_clock::now() - std::chrono::seconds(1));
   CHECK(s.host.cancelled(0));

@@ -1,5 +1,7 @@
 #include "algorithms/covariance.hpp"
 
+#include <algorithm>
+
 namespace verlc {
 
 std::vector<TokenCovariance> token_covariances(const PolicyLossInput& input) {
@@ -16,6 +18,10 @@ std::vector<TokenCovariance> token_covariances(const PolicyLossInput& input) {
     tokens.push_back({t, (input.advantages[t] - advantage / count) * (input.logp[t] - logp / count)});
   }
   return tokens;
+}
+
+size_t share_of(const std::vector<TokenCovariance>& tokens, double ratio) {
+  return std::max<size_t>(1, static_cast<size_t>(ratio * static_cast<double>(tokens.size())));
 }
 
 }  // namespace verlc

@@ -17,4 +17,7 @@ struct TokenCovariance {
 /// are not known when it is trained.
 std::vector<TokenCovariance> token_covariances(const PolicyLossInput& input);
 
+/// How many tokens a share of `tokens` is: at least one.
+size_t share_of(const std::vector<TokenCovariance>& tokens, double ratio);
+
 }  // namespace verlc

@@ -64,13 +64,15 @@ Session::Session(const SessionOptions& options)
 
 std::shared_ptr<Plugin> Session::load_plugin(const std::string& id_or_path, const char* capability) {
   const PluginFile file = catalog_.find(id_or_path, capability);
-  PluginIdentity identity = identity_of(file);
-  if (lock_) lock_->check(identity);
-  require_same_file(identity, world());
-  std::shared_ptr<Plugin> plugin = Plugin::load(file, services_.table());
-  const auto same = [&](const PluginIdentity& other) { return other.path == identity.path; };
-  if (std::ranges::none_of(loaded_, same)) loaded_.push_back(std::move(identity));
-  return plugin;
+  // The same file again (actor and reference) is hashed and compared once.
+  const auto same = [&](const PluginIdentity& other) { return other.path == file.trust.path; };
+  if (std::ranges::none_of(loaded_, same)) {
+    PluginIdentity identity = identity_of(file);
+    if (lock_) lock_->check(identity);
+    require_same_file(identity, world());
+    loaded_.push_back(std::move(identity));
+  }
+  return Plugin::load(file, services_.table());
 }
 
 void Session::first_result(const char* result) {

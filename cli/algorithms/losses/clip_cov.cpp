@@ -21,8 +21,7 @@ std::vector<uint8_t> drawn_tokens(const PolicyLossInput& input, const PolicyLoss
     if (token.value <= params.clip_cov_lb || token.value >= params.clip_cov_ub) continue;
     if (!term_at(input, params, token.token).clipped) range.push_back(static_cast<uint32_t>(token.token));
   }
-  const auto wanted =
-      std::max<size_t>(1, static_cast<size_t>(params.clip_cov_ratio * static_cast<double>(tokens.size())));
+  const size_t wanted = share_of(tokens, params.clip_cov_ratio);
   RandomStream stream(input.seed, Purpose::loss);
   shuffle(range, stream);
   for (size_t i = 0; i < std::min(wanted, range.size()); ++i) left_out[range[i]] = 1;

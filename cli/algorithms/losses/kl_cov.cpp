@@ -10,9 +10,7 @@ namespace {
 std::vector<uint8_t> highest_tokens(const PolicyLossInput& input, const PolicyLossParams& params) {
   std::vector<uint8_t> highest(input.layout.num_tokens(), 0);
   std::vector<TokenCovariance> tokens = token_covariances(input);
-  const auto count = std::min(
-      tokens.size(),
-      std::max<size_t>(1, static_cast<size_t>(params.kl_cov_ratio * static_cast<double>(tokens.size()))));
+  const size_t count = std::min(tokens.size(), share_of(tokens, params.kl_cov_ratio));
   std::stable_sort(tokens.begin(), tokens.end(),
                    [](const TokenCovariance& a, const TokenCovariance& b) { return a.value > b.value; });
   for (size_t i = 0; i < count; ++i) highest[tokens[i].token] = 1;

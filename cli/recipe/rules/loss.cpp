@@ -10,18 +10,21 @@
 namespace verlc {
 namespace {
 
-const PolicyLoss& loss_of(const RuleContext& c) {
+const PolicyLossRegistry& losses() {
   static const PolicyLossRegistry kLosses = make_policy_loss_registry();
-  return kLosses.find(c.recipe.actor.policy_loss.loss_mode, "actor.policy_loss.loss_mode");
+  return kLosses;
+}
+
+const PolicyLoss& loss_of(const RuleContext& c) {
+  return losses().find(c.recipe.actor.policy_loss.loss_mode, "actor.policy_loss.loss_mode");
 }
 
 // Keys that only some losses read, given to one that does not.
 void idle_keys(const RuleContext& c) {
   if (c.recipe.is_sft()) return;
   const PolicyLoss& loss = loss_of(c);
-  const PolicyLossRegistry losses = make_policy_loss_registry();
   std::set<std::string_view> told;
-  for (const PolicyLoss& other : losses.units()) {
+  for (const PolicyLoss& other : losses().units()) {
     for (const std::string_view key : other.keys) {
       const std::string path = "actor." + std::string(key);
       if (std::ranges::find(loss.keys, key) != loss.keys.end() || !c.problems.is_given(path)) continue;
